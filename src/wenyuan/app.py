@@ -45,13 +45,13 @@ from wenyuan.service.audit.change_entry import change_record
 from wenyuan.service.erasure.standing import StandingRules
 from wenyuan.service.governance import log_of, tasks_of
 from wenyuan.service.ingest.ingester import ConnectorAccess
-from wenyuan.service.ingest.library_key import KeyLoss, check_lost, marked_key, new_key
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.question_redaction import Questions
 from wenyuan.service.ingest.recognition import OcrReading
 from wenyuan.service.ingest.redaction import Redactor, load_names
 from wenyuan.service.ingest.scanning import behind_scanner
 from wenyuan.service.library import Library
+from wenyuan.service.library_key import KeyLoss, check_lost, marked_key, new_key
 from wenyuan.service.search.answer_cache import CacheStore
 from wenyuan.service.search.reranking import Reranking
 from wenyuan.service.search.searcher import SearchResult

@@ -167,3 +167,29 @@ def test_what_remains_of_a_library_is_no_place_for_another(tmp_path: Path, docs:
     failed = desk.run("add", docs, "--source", "q", code=1)
     assert "catalog.db is missing" in failed.output
     assert not (folder / "catalog.db").exists()
+
+
+def test_no_library_is_a_source(tmp_path: Path, docs: Path, desk: Desk) -> None:
+    """Neither its folder, nor what lies in it, nor as a part of the folder around it: uploads stand there unredacted."""
+    library = Path(desk.env["WENYUAN_LIBRARY"])
+    (tmp_path / "pay.md").write_text("# Pay\n\nCall 13812345678, SECRETPAY.\n", "utf-8")
+    desk.run("add", docs, "--source", "p")
+    desk.run("source", "set", "p", "--sensitivity", "restricted")
+    desk.run("document", "upload", "hr", tmp_path / "pay.md", "--readers", "group:hr")
+    (tmp_path / "pay.md").unlink()
+    for path in (library, library / "uploads", library / "uploads" / "hr"):
+        assert "is the folder of a library" in desk.run("add", path, "--source", "own", code=1).output
+    desk.run("add", tmp_path, "--source", "around")
+    listed = json.loads(desk.run("document", "list", "--source", "around", "--json").stdout)["documents"]
+    assert [Path(one["uri"]).name for one in listed] == ["a.md"]
+
+
+@pytest.mark.parametrize("wrong", ["./nowhere", "htp://x"])
+def test_a_place_that_is_none_is_the_reason(tmp_path: Path, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before a library is made, and not that there is no library."""
+    monkeypatch.chdir(tmp_path)
+    env = {"WENYUAN_LIBRARY": str(tmp_path / "new"), "WENYUAN_ENCODER__KIND": "none"}
+    done = CliRunner().invoke(app, ["add", wrong, "--source", "p"], env=env)
+    assert done.exit_code != 0
+    assert "no library" not in done.output
+    assert not (tmp_path / "new").exists()

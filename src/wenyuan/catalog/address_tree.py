@@ -49,7 +49,7 @@ class AddressChild(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddressTree:
-    """Reads of documents in force by address; hidden ones are not there. A folder is read by an index, child by child, however
+    """Reads of documents in force by address; hidden ones, and those that were disabled, are not there. A folder is read by an index, child by child, however
     many documents lie below each.
     """
 
@@ -150,9 +150,11 @@ def _in_force(source_id: str, today: date) -> sa.Select[Any]:
     columns = (
         d.document_id, d.source_id, d.uri, d.title, d.media_type, d.language, d.effective_from, d.effective_until,
     )  # fmt: skip
+    p = t.passages.c
+    answers = sa.exists().where(p.document_id == d.document_id, p.removed_seq.is_(None))
     return (
         sa.select(*columns)
-        .where(d.source_id == source_id, d.removed_seq.is_(None))
+        .where(d.source_id == source_id, d.removed_seq.is_(None), answers)
         .where(sa.or_(d.effective_from.is_(None), d.effective_from <= day))
         .where(sa.or_(d.effective_until.is_(None), d.effective_until >= day))
         .order_by(d.uri)

@@ -131,7 +131,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     access = given_access(allow, deny)
     parse_source({"source_id": source, "path": path, **said})  # what is wrong with it is told before anything is made
-    with _opened_or_made(terminal, path) as found:
+    with _opened_or_made(terminal, path, source) as found:
         note_keyword_only(terminal, found)
         known = {one.source_id: one for one in found.sources()}.get(source)
         if access is not None:
@@ -148,15 +148,20 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 
 @contextmanager
-def _opened_or_made(terminal: Terminal, path: str) -> Iterator[Library]:
+def _opened_or_made(terminal: Terminal, path: str, source: str) -> Iterator[Library]:
     """The library that the caller means; where nothing is there yet, and there is something to take in, an empty one."""
     from wenyuan.app import create_library
-    from wenyuan.core.remote_addresses import is_remote
+    from wenyuan.connectors.selection import check_scheme
+    from wenyuan.core.remote_addresses import connector_scheme, is_remote
+    from wenyuan.service.ingest.place_check import check_place
 
-    if not _is_new(terminal.folder) or not (is_remote(path) or Path(path).exists()):
+    if not _is_new(terminal.folder):
         with opened(terminal) as found:
             yield found
         return
+    check_place(path)
+    if is_remote(path):
+        check_scheme(connector_scheme(path), f"source {source}")
     with create_library(terminal.folder) as made:
         terminal.say("made", folder=terminal.folder.absolute())
         yield made

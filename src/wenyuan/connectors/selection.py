@@ -75,12 +75,17 @@ def open_connector(
     return _factory(scheme, component)(opening)
 
 
+def check_scheme(scheme: str, component: str) -> None:
+    """ConfigError where there is no connector for a scheme."""
+    if scheme not in schemes():
+        raise ConfigError(
+            msg("there is no connector for {scheme}://{near}", scheme=scheme, near=did_you_mean(scheme, schemes())),
+            component=component,
+            hint=msg("known are: {schemes}", schemes=", ".join(schemes())),
+        )
+
+
 def _factory(scheme: str, component: str) -> Factory:
-    if scheme in BUILT_IN:
-        module, _, name = BUILT_IN[scheme].partition(":")
-        return cast("Factory", getattr(import_module(module), name))
-    raise ConfigError(
-        msg("there is no connector for {scheme}://{near}", scheme=scheme, near=did_you_mean(scheme, schemes())),
-        component=component,
-        hint=msg("known are: {schemes}", schemes=", ".join(schemes())),
-    )
+    check_scheme(scheme, component)
+    module, _, name = BUILT_IN[scheme].partition(":")
+    return cast("Factory", getattr(import_module(module), name))

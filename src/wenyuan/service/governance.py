@@ -21,7 +21,7 @@ from wenyuan.core.errors import ConfigError, KnowledgeError, msg
 from wenyuan.core.model import Source
 from wenyuan.service.audit.change_entry import Changed, change_record
 from wenyuan.service.erasure.standing import StandingRules
-from wenyuan.service.ingest.library_key import library_key
+from wenyuan.service.library_key import library_key
 from wenyuan.service.operations.source_health import listed_sources
 from wenyuan.settings import Settings, load_settings
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_CHARS = 50_000
 """Characters of one document that are given at once; of a longer one, those around what was asked for."""
 
+NO_EXCERPT = "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
+EXCERPT = "按版权条款仅摘录部分原文。An excerpt: its terms allow no more."
 _BEFORE = MOST_CHARS // 5
 _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 _RULE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#rule-([0-9]{1,18})")
@@ -218,9 +220,9 @@ def _allowed(text: str, at: int, terms: Copyright) -> tuple[int, str, str]:
     """The permitted extract around an offset: its start, text, and the notice to show with it."""
     room = terms.room(len(text))
     if room == 0:
-        return 0, "", "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
+        return 0, "", NO_EXCERPT
     if room is not None and room < len(text):
-        return at, allowed_part(text[at:], room), "按版权条款仅摘录部分原文。An excerpt: its terms allow no more."
+        return at, allowed_part(text[at:], room), EXCERPT
     if len(text) > MOST_CHARS:
         start = max(0, min(at - _BEFORE, len(text) - MOST_CHARS))
         said = f"characters {start}-{start + MOST_CHARS} of {len(text)}"

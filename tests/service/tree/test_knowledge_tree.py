@@ -15,6 +15,7 @@ from governed_door import SETTINGS
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.errors import EngineTimeout, InvalidRequest, NotFound
 from wenyuan.core.ports import Deadline
+from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.tree.entries import LineQuery
 
 LEAVE = """# Leave
@@ -142,6 +143,42 @@ def test_a_section_is_read_with_what_is_below_it(library: Any) -> None:
     assert "Sick" not in part.text
     with pytest.raises(NotFound):
         library.tree.read("/policies/leave.md", section="Overtime")
+
+
+def test_a_section_is_one_of_its_name(library: Any, tmp_path: Path) -> None:
+    """The first, with its own lines; the others are named by theirs. The document's title names all of it."""
+    text = "# Doc\n\n## Scope\n\nAll pumps.\n\n## Rates\n\nTen.\n\n## Scope\n\nAll valves.\n\n# Annex\n\n## Rates\n\nTwenty.\n"
+    names = {"a b.md": "one", "a%20b.md": "two", "archive.zip?entry=x.md": "three", "s.md": text}
+    (tmp_path / "docs").mkdir()
+    for name, words in names.items():
+        (tmp_path / "docs" / name).write_text(words if "#" in words else f"# {words}\n\nWord {words}.\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, **SETTINGS) as found:
+        found.add(wenyuan.Source(source_id="docs", path=str(tmp_path / "docs")))
+        part = found.tree.read("/docs/s.md", section="scope")
+        assert (part.line, part.lines[:3]) == (3, ("## Scope", "", "All pumps."))
+        assert "valves" not in part.text and "Ten" not in part.text
+        assert "11" in part.notice
+        rates = found.tree.read("/docs/s.md", section="Rates")
+        assert (rates.line, rates.lines[2], "17" in rates.notice) == (7, "Ten.", True)
+        assert found.tree.read("/docs/s.md", section="Doc").text == text.rstrip("\n")
+        for path in everything(found, "/docs", 100):
+            assert found.tree.read(path).path == path
+        word = {one.path: found.tree.read(one.path).text for one in found.tree.list("/docs").entries}
+        assert len(set(word.values())) == len(names)
+
+
+def test_a_document_that_is_disabled_is_not_there(tmp_path: Path) -> None:
+    """Neither listed nor read: it answers nothing."""
+    (tmp_path / "docs").mkdir()
+    for name in ("a.md", "b.md"):
+        (tmp_path / "docs" / name).write_text(f"# {name}\n\nWords of {name}.\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, **SETTINGS) as found:
+        found.add(wenyuan.Source(source_id="docs", path=str(tmp_path / "docs")))
+        number = int(found.tree.list("/docs").entries[0].ref.removeprefix("document-"))
+        found.correct(CorrectionRequest(action="exclude", document_id=number))
+        assert paths(found.tree.list("/docs")) == ["/docs/b.md"]
+        with pytest.raises(NotFound):
+            found.tree.read("/docs/a.md")
 
 
 def test_an_id_of_an_answer_leads_to_its_line(library: Any) -> None:
@@ -283,6 +320,8 @@ def test_reading_is_in_the_audit(library: Any) -> None:
         lambda tree: tree.read("/policies/leave.md", line=0),
         lambda tree: tree.read("/policies/leave.md", lines=10_000),
         lambda tree: tree.list("/", limit=0),
+        lambda tree: tree.list("/policies", after="zz"),
+        lambda tree: tree.list("/", after="policies"),
         lambda tree: tree.list("/", name="x" * 501),
         lambda tree: tree.list("/", name="*", after="none of ours"),
         lambda tree: tree.grep(LineQuery(pattern="")),

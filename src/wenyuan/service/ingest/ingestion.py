@@ -14,7 +14,6 @@ from wenyuan.core.errors import (
     CatalogBusy,
     ConfigError,
     EncoderUnavailable,
-    Fault,
     InvalidRequest,
     KnowledgeError,
     SourceError,
@@ -25,12 +24,12 @@ from wenyuan.core.errors import (
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder
 from wenyuan.core.principals import AccessList
-from wenyuan.core.remote_addresses import checked_address, is_remote
 from wenyuan.core.retention import retention_of
 from wenyuan.core.secret_settings import secret_faults
 from wenyuan.core.source_entries import described_anew
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.ingest.ingester import Ingester
+from wenyuan.service.ingest.place_check import check_address
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.ingest.reembedding import PENDING
@@ -233,12 +232,7 @@ class Ingestion:
 
 def _check_described(source: Source) -> None:
     """Validate the settings in a source's description; InvalidRequest when they are invalid."""
-    if is_remote(source.path):
-        try:
-            checked_address(source.path)
-        except ValueError as error:
-            fault = Fault("path", str(error))
-            raise InvalidRequest(listed([fault]), faults=(fault,)) from error
+    check_address(source.path)
     parse_copyright(source.copyright)
     parse_cycle(source.refresh_cycle)
     Redactor.of(source)

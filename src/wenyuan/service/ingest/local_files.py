@@ -15,8 +15,9 @@ from wenyuan.core.errors import SourceError, msg
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document
 from wenyuan.runtime.installation import install_command
-from wenyuan.runtime.presence import exists, is_file
+from wenyuan.runtime.presence import is_file
 from wenyuan.runtime.regular import open_regular
+from wenyuan.service.ingest.place_check import check_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class FoundFiles:
 
 
 def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") -> FoundFiles:
-    """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
+    """The files at or below `path`. Hidden ones, links that lead out of the folder and the folders of libraries are left out.
 
     Args:
         hidden: A hidden folder right below `path` whose files are found all the same.
@@ -39,15 +40,16 @@ def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") ->
         SourceError: nothing is there, or nothing that can be read.
     """
     try:
-        if not exists(path):
-            raise SourceError(
-                msg("there is no file or folder {path}", path=path), hint="check the path, or mount what it lies on"
-            )
-        found = [path] if is_file(path) else sorted(_walk(path, hidden))
+        check_place(str(path))
+        libraries: list[Path] = []
+        found = [path] if is_file(path) else sorted(_walk(path, hidden, libraries))
+        if path in libraries:
+            raise of_library(path)
     except OSError as error:
         raise _shut(path, error) from error
     files = tuple(f for f in found if readable(f.name))
     skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
+    skipped |= Counter({"(library)": len(libraries)} if libraries else {})
     if not files:
         raise nothing_to_read(str(path), skipped)
     return FoundFiles(files, dict(skipped))
@@ -72,13 +74,30 @@ def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
     )
 
 
-def _walk(folder: Path, hidden: str) -> Iterator[Path]:
+_OF_LIBRARY = frozenset({"catalog.db", "audit.db", "audit.head", "pseudonym.key", "writer.lock", "commit.lock"})
+"""Files of a library's folder; two of them make one."""
+
+
+def of_library(path: Path) -> SourceError:
+    """The error for a source that would be the folder of a library, or lies in it: what is there is as it was before redaction."""
+    return SourceError(
+        msg("{path} is the folder of a library, or lies in one: it is no source", path=path),
+        hint="take in the folder that its documents came from",
+    )
+
+
+def _walk(folder: Path, hidden: str, libraries: list[Path]) -> Iterator[Path]:
+    """Files below a folder; those of libraries are left out, and these are added to `libraries`."""
     root = folder.resolve()
 
     def refuse(error: OSError) -> None:
         raise _shut(error.filename, error) from error
 
     for where, folders, names in os.walk(folder, onerror=refuse):
+        if len(_OF_LIBRARY.intersection(names)) > 1:
+            libraries.append(Path(where))
+            folders.clear()
+            continue
         here = hidden if where == str(folder) else ""
         folders[:] = sorted(name for name in folders if not name.startswith(".") or name == here)
         for name in names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, groupby, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from wenyuan.catalog.readings import PlacedPassage
@@ -115,26 +115,75 @@ class DocumentText:
             after, more = (found[-1].passage_id, more) if found else (0, False)
 
 
-def sections(lines: Iterable[TextLine]) -> Iterator[tuple[int, int, str]]:
-    """The headings of a text: line, level from 1, and words."""
+class Section(NamedTuple):
+    """A heading of a text.
+
+    Attributes:
+        line: At which it stands.
+        level: From 1.
+    """
+
+    line: int
+    level: int
+    title: str
+
+
+def sections(lines: Iterable[TextLine]) -> Iterator[Section]:
+    """The headings of a text, as its passages have them."""
     above: tuple[str, ...] = ()
-    for one in lines:
-        if not one.begins or one.headings == above:
+    for _, group in groupby(lines, key=lambda one: one.passage_id):
+        passage = list(group)
+        first = passage[0]
+        if first.headings == above:
             continue
-        alike = len(tuple(takewhile(lambda pair: pair[0] == pair[1], zip(one.headings, above, strict=False))))
-        yield from ((one.number, level + 1, one.headings[level]) for level in range(alike, len(one.headings)))
-        above = one.headings
+        alike = len(tuple(takewhile(lambda pair: pair[0] == pair[1], zip(first.headings, above, strict=False))))
+        above = first.headings
+        for level, title in enumerate(above[alike:], alike + 1):
+            stands = (one.number for one in passage if _heading(one.text) == _heading(title))
+            yield Section(next(stands, first.number), level, title)
+
+
+def _heading(text: str) -> str:
+    return fold(text).strip("#=* \t")
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines of a text.
+
+    Attributes:
+        end: Of the last one; None: the text's.
+        others: Where else sections of the same name begin.
+    """
+
+    begin: int
+    end: int | None = None
+    others: tuple[int, ...] = ()
+
+
+def section_range(lines: Iterable[TextLine], heading: str, title: str) -> LineRange | None:
+    """The lines of a section with those below it, the first of its name; None without one.
+
+    Args:
+        title: The document's: it names all of its lines.
+    """
+    found = list(sections(lines))
+    same = [place for place, one in enumerate(found) if _heading(one.title) == _heading(heading)]
+    if not same:
+        return LineRange(1) if _heading(title) == _heading(heading) else None
+    first = found[same[0]]
+    after = next((one.line for one in found[same[0] + 1 :] if one.level <= first.level), None)
+    end = None if after is None else after - 1
+    return LineRange(first.line, end, tuple(found[place].line for place in same[1:]))
 
 
 def wanted_lines(
-    lines: Iterable[TextLine], *, line: int | None, passage_id: int | None, section: str
+    lines: Iterable[TextLine], within: LineRange, *, line: int | None, passage_id: int | None
 ) -> Iterator[TextLine]:
-    """The lines from a number on, or from a passage on, or those of a section and what is below it."""
-    heading = fold(section).strip()
-    if heading:
-        lines = (one for one in lines if any(fold(title).strip() == heading for title in one.headings))
+    """The lines of a range, from a number or a passage on."""
     if line is not None:
         lines = dropwhile(lambda one: one.number < line, lines)
-    elif passage_id is not None and not heading:
+    elif passage_id is not None:
         lines = dropwhile(lambda one: one.passage_id != passage_id, lines)
-    return iter(lines)
+    lines = dropwhile(lambda one: one.number < within.begin, lines)
+    return takewhile(lambda one: within.end is None or one.number <= within.end, lines)

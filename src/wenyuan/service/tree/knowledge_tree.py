@@ -16,9 +16,16 @@ from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.callers_eyes import reading_for_principals
 from wenyuan.service.originals import keeps_library
-from wenyuan.service.reading import DocumentAccess
+from wenyuan.service.reading import EXCERPT, NO_EXCERPT, DocumentAccess
 from wenyuan.service.search.searcher import LOCAL
-from wenyuan.service.tree.document_text import DocumentText, TextLine, sections, wanted_lines
+from wenyuan.service.tree.document_text import (
+    DocumentText,
+    LineRange,
+    TextLine,
+    section_range,
+    sections,
+    wanted_lines,
+)
 from wenyuan.service.tree.entries import DocumentPart, EntryPage, LineMatch, LineQuery, MatchPage, TreeEntry
 from wenyuan.service.tree.line_matches import matching_lines
 from wenyuan.service.tree.line_pattern import line_pattern, name_pattern
@@ -40,7 +47,6 @@ _MOST_CHARS = 200_000  # of a document that are given at once, about: whole line
 _NAMES_LOOKED_AT = 20_000  # in one call
 _LOOKING = 3.0  # seconds after which a page ends with what was found, at the end of a document
 _LOOKED_THROUGH = 2_000_000  # characters that one call looks through, about: whole documents
-_CUT = "按版权条款仅给出部分原文。An excerpt: its terms allow no more."
 
 
 @reading_for_principals
@@ -74,18 +80,20 @@ class KnowledgeTree:
         _check_bound("limit", limit, 1, MOST_ENTRIES)
         sources = self.access.readable_sources(principal)
         place = self.paths.at(path, sources)
+        mark = PageMark.parse(after)
         if name:
-            return self._named(path, place, sources, name, after, limit)
+            return self._named(path, place, sources, name, mark, limit)
         if place.source is None:
-            names = [one for one in sorted(sources) if one > after]
+            names = [one for one in sorted(sources) if one > mark.source_id]
             entries = [_source_entry(sources[one]) for one in names[:limit]]
-            return EntryPage(path="/", entries=tuple(entries), next=names[limit - 1] if len(names) > limit else "")
+            more = PageMark(names[limit - 1], "", 0).text if len(names) > limit else ""
+            return EntryPage(path="/", entries=tuple(entries), next=more)
         if place.document is not None:
-            return self._sections(place, principal, after, limit)
+            return self._sections(place, principal, mark, limit)
         assert place.mount is not None
         found = self.catalog.addressed.children(
             place.source.source_id, place.address, today=date.today(),
-            after=place.address + after if after else "", limit=limit + 1,
+            after=place.address + mark.rest if mark.rest else "", limit=limit + 1,
             deadline=self.paths.limit(),
         )  # fmt: skip
         entries = [
@@ -97,7 +105,9 @@ class KnowledgeTree:
         return EntryPage(
             path=place.mount.folder(place.address),
             entries=tuple(entries),
-            next=found[limit - 1].behind.removeprefix(place.address) if len(found) > limit else "",
+            next=PageMark(place.source.source_id, found[limit - 1].behind.removeprefix(place.address), 0).text
+            if len(found) > limit
+            else "",
         )
 
     def read(
@@ -125,7 +135,11 @@ class KnowledgeTree:
         text = self._text(document, source, principal)
         if lines is None:
             text.deadline = None
-        wanted = wanted_lines(text.lines(), line=line, passage_id=place.passage_id, section=section)
+        within = section_range(text.lines(), section, document.title) if section else LineRange(1)
+        wanted = wanted_lines(
+            text.lines() if within is not None else (), within or LineRange(1), line=line,
+            passage_id=None if section else place.passage_id,
+        )  # fmt: skip
         first = next(wanted, None)
         if first is None and (line is not None or section):
             raise NotFound(
@@ -147,7 +161,7 @@ class KnowledgeTree:
             line=1 if first is None else first.number,
             lines=tuple(one.text for one in given),
             next_line=following,
-            notice=_CUT if text.cut and following is None else "",
+            notice=_notice(text, within, following),
             credit=parse_copyright(source.copyright).credit,
             audit_id=self.recorder.fetched(ref, document.uri, chars, principal, door=door),
         )
@@ -208,9 +222,9 @@ class KnowledgeTree:
         room = terms.room(self.catalog.document_chars({number}).get(number, 0)) if limited else None
         return DocumentText(catalog=self.catalog, document_id=number, room=room, deadline=self.paths.limit())
 
-    def _sections(self, place: Place, principal: Principal, after: str, limit: int) -> EntryPage:
+    def _sections(self, place: Place, principal: Principal, mark: PageMark, limit: int) -> EntryPage:
         document, source, mount = place.readable("")
-        path, behind = mount.path(document.uri), int(after) if after.isascii() and after.isdigit() else 0
+        path, behind = mount.path(document.uri), mark.line
         found = (one for one in sections(self._text(document, source, principal).lines()) if one[0] > behind)
         entries = [
             TreeEntry(kind="section", path=path, title=title, line=line, level=level)
@@ -220,13 +234,13 @@ class KnowledgeTree:
         last = len(entries)
         if len(entries) > limit:
             last = next((i for i in range(limit, 0, -1) if entries[i].line != entries[i - 1].line), len(entries))
-        more = str(entries[last - 1].line) if last < len(entries) else ""
+        more = PageMark(source.source_id, "", entries[last - 1].line or 0).text if last < len(entries) else ""
         return EntryPage(path=path, entries=tuple(entries[:last]), next=more)
 
     def _named(
-        self, path: str, place: Place, sources: Mapping[str, Source], name: str, after: str, limit: int
+        self, path: str, place: Place, sources: Mapping[str, Source], name: str, mark: PageMark, limit: int
     ) -> EntryPage:
-        has_name, mark, looked = name_pattern(name), PageMark.parse(after), 0
+        has_name, looked = name_pattern(name), 0
         entries, deadline = list[TreeEntry](), self.paths.limit()
         for document, mount, source in self.paths.documents(place, sources, mark):
             if mark.names(document, mount):
@@ -240,6 +254,16 @@ class KnowledgeTree:
                 return EntryPage(path=path, entries=tuple(entries), next=here)
             deadline.check("catalog")
         return EntryPage(path=path, entries=tuple(entries), next="")
+
+
+def _notice(text: DocumentText, within: LineRange | None, following: int | None) -> str:
+    """What must be known beside lines of a text, in Chinese and English."""
+    cut = (NO_EXCERPT if not text.room else EXCERPT) if text.cut and following is None else ""
+    others = ", ".join(map(str, within.others)) if within is not None else ""
+    same = (
+        f"同名的节还有，始于第 {others} 行。Further sections of this name begin at lines {others}." if others else ""
+    )
+    return " ".join(filter(None, (cut, same)))
 
 
 def _source_entry(source: Source) -> TreeEntry:

@@ -201,9 +201,10 @@ class PathFinder:
             if document is not None:
                 return Place(source, mount, document.uri, document)
         for address in addresses:
-            folder = address if address.endswith("://") else f"{address.rstrip('/')}/"
-            if self._holds(source, folder):
-                return Place(source, mount, folder, None)
+            whole = address if address.endswith("://") else f"{address.rstrip('/')}/"
+            for folder in (whole, f"{address}?"):  # the parts of a workbook, an archive or a mail
+                if self._holds(source, folder):
+                    return Place(source, mount, folder, None)
         return None
 
     def _holds(self, source: Source, folder: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-from wenyuan.core.addresses import escaped_path
+from wenyuan.core.addresses import escaped_path, escaped_value
 from wenyuan.core.model import Source
 from wenyuan.service.file_addresses import roots_of
 
@@ -51,13 +51,14 @@ class Mount:
         return self.base
 
     def path(self, address: str) -> str:
-        """The path of an address of a document or folder."""
+        """The path of an address of a document or folder: no other has the same."""
         rest = address.removeprefix(self.base)
         if not self.base:
             scheme, slashes, behind = rest.partition("://")
             rest = f"{scheme}:/{behind}" if slashes else rest
-        elif escaped_path(plain := unquote(rest)) == rest:
-            rest = plain
+        else:
+            name, mark, part = rest.partition("?")
+            rest = _shown(name, escaped_path, "?") + mark + "&".join(map(_shown_value, part.split("&")))
         if not rest or rest.endswith("/"):
             rest += INDEX
         return f"/{self.source_id}/{rest}"
@@ -67,14 +68,41 @@ class Mount:
         return self.path(address).removesuffix(INDEX)
 
     def addresses(self, rest: str) -> Sequence[str]:
-        """The addresses that a path may stand for, as they are and escaped: of a document first, then of an index."""
+        """The addresses that a path may stand for, what `path` gives first; then of a folder's own document."""
         if not self.base:
             scheme, slash, behind = rest.partition(":/")
             whole: tuple[str, ...] = (f"{scheme}://{behind}",) if slash else (rest,)
         else:
-            whole = tuple(dict.fromkeys((self.base + rest, self.base + escaped_path(rest))))
-        own = [f"{one.removesuffix(INDEX)}" for one in whole if one.endswith(f"/{INDEX}") or rest == INDEX]
+            name, mark, part = rest.partition("?")
+            names = (escaped_path(unquote(name, errors="surrogateescape")), name, escaped_path(name))
+            forms = [f"{one}{mark}{value}" for one in names for value in _values(part)]
+            whole = tuple(dict.fromkeys(self.base + one for one in (*forms, escaped_path(rest))))
+        own = [one.removesuffix(INDEX) for one in whole if one.endswith(f"/{INDEX}") or rest == INDEX]
         return (*whole, *own)
+
+
+def _shown(escaped: str, escape: Callable[[str], str], kept: str) -> str:
+    """A text without escapes but those of ``%`` and one other sign; as it is where it does not lead back."""
+    plain = unquote(escaped).replace("%", "%25").replace(kept, f"%{ord(kept):02X}")
+    return plain if escape(unquote(plain)) == escaped else escaped
+
+
+def _shown_value(pair: str) -> str:
+    """``sheet=…`` as people read it."""
+    name, equals, value = pair.partition("=")
+    return (
+        name + equals + next((one for one in (_shown(value, form, "&") for form in _VALUES) if one != value), value)
+    )
+
+
+def _values(part: str) -> Sequence[str]:
+    """What follows a question mark, as files have it escaped: in either way, or as it is."""
+    pairs = [pair.partition("=") for pair in part.split("&")]
+    forms = ["&".join(f"{name}{equals}{form(unquote(value))}" for name, equals, value in pairs) for form in _VALUES]
+    return tuple(dict.fromkeys((*forms, part)))
+
+
+_VALUES: tuple[Callable[[str], str], ...] = (quote, escaped_value)
 
 
 def mounts_of(source: Source, uploads: Path) -> tuple[Mount, ...]:

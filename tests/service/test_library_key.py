@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wenyuan.core.errors import ConfigError
-from wenyuan.service.ingest.library_key import library_key
+from wenyuan.service.library_key import library_key
 
 
 def test_what_is_cut_off_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
