@@ -115,7 +115,7 @@ class DocumentText:
             after, more = (found[-1].passage_id, more) if found else (0, False)
 
 
-class Section(NamedTuple):
+class TextSection(NamedTuple):
     """A heading of a text.
 
     Attributes:
@@ -128,7 +128,7 @@ class Section(NamedTuple):
     title: str
 
 
-def sections(lines: Iterable[TextLine]) -> Iterator[Section]:
+def sections(lines: Iterable[TextLine]) -> Iterator[TextSection]:
     """The headings of a text, as its passages have them."""
     above: tuple[str, ...] = ()
     for _, group in groupby(lines, key=lambda one: one.passage_id):
@@ -140,7 +140,7 @@ def sections(lines: Iterable[TextLine]) -> Iterator[Section]:
         above = first.headings
         for level, title in enumerate(above[alike:], alike + 1):
             stands = (one.number for one in passage if _heading(one.text) == _heading(title))
-            yield Section(next(stands, first.number), level, title)
+            yield TextSection(next(stands, first.number), level, title)
 
 
 def _heading(text: str) -> str:
@@ -148,7 +148,7 @@ def _heading(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LineRange:
+class SectionLines:
     """Lines of a text.
 
     Attributes:
@@ -161,7 +161,7 @@ class LineRange:
     others: tuple[int, ...] = ()
 
 
-def section_range(lines: Iterable[TextLine], heading: str, title: str) -> LineRange | None:
+def section_range(lines: Iterable[TextLine], heading: str, title: str) -> SectionLines | None:
     """The lines of a section with those below it, the first of its name; None without one.
 
     Args:
@@ -170,15 +170,15 @@ def section_range(lines: Iterable[TextLine], heading: str, title: str) -> LineRa
     found = list(sections(lines))
     same = [place for place, one in enumerate(found) if _heading(one.title) == _heading(heading)]
     if not same:
-        return LineRange(1) if _heading(title) == _heading(heading) else None
+        return SectionLines(1) if _heading(title) == _heading(heading) else None
     first = found[same[0]]
     after = next((one.line for one in found[same[0] + 1 :] if one.level <= first.level), None)
     end = None if after is None else after - 1
-    return LineRange(first.line, end, tuple(found[place].line for place in same[1:]))
+    return SectionLines(first.line, end, tuple(found[place].line for place in same[1:]))
 
 
 def wanted_lines(
-    lines: Iterable[TextLine], within: LineRange, *, line: int | None, passage_id: int | None
+    lines: Iterable[TextLine], within: SectionLines, *, line: int | None, passage_id: int | None
 ) -> Iterator[TextLine]:
     """The lines of a range, from a number or a passage on."""
     if line is not None:

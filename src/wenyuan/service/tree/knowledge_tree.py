@@ -20,7 +20,7 @@ from wenyuan.service.reading import EXCERPT, NO_EXCERPT, DocumentAccess
 from wenyuan.service.search.searcher import LOCAL
 from wenyuan.service.tree.document_text import (
     DocumentText,
-    LineRange,
+    SectionLines,
     TextLine,
     section_range,
     sections,
@@ -135,9 +135,9 @@ class KnowledgeTree:
         text = self._text(document, source, principal)
         if lines is None:
             text.deadline = None
-        within = section_range(text.lines(), section, document.title) if section else LineRange(1)
+        within = section_range(text.lines(), section, document.title) if section else SectionLines(1)
         wanted = wanted_lines(
-            text.lines() if within is not None else (), within or LineRange(1), line=line,
+            text.lines() if within is not None else (), within or SectionLines(1), line=line,
             passage_id=None if section else place.passage_id,
         )  # fmt: skip
         first = next(wanted, None)
@@ -256,7 +256,7 @@ class KnowledgeTree:
         return EntryPage(path=path, entries=tuple(entries), next="")
 
 
-def _notice(text: DocumentText, within: LineRange | None, following: int | None) -> str:
+def _notice(text: DocumentText, within: SectionLines | None, following: int | None) -> str:
     """What must be known beside lines of a text, in Chinese and English."""
     cut = (NO_EXCERPT if not text.room else EXCERPT) if text.cut and following is None else ""
     others = ", ".join(map(str, within.others)) if within is not None else ""
