@@ -54,6 +54,7 @@ def test_documents_of_all_sources_stand_in_one_list(place: tuple[str, Any], lang
         {"fidelity": "x"},
         {"sort": "x"},
         {"since": "x"},
+        {"since": "2024-05-21", "until": "2024-05-20"},
         {"after": "x"},
         {"source": "none"},
         {"state": "failed", "kind": "pdf"},

@@ -103,3 +103,24 @@ def test_a_file_holds_what_its_reader_may_see(tmp_path: Path) -> None:
         assert seen.status == 200
         assert "24 小时内第一次响应" in seen.body
         assert "三天内响应" not in seen.body and "wiki" not in owner.get("/console/exports/documents.jsonl").body
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("passages", "document"),
+        ("audit", "after"),
+        ("documents", "before"),
+        ("gaps", "source"),
+        ("evaluation", "run"),
+    ],
+)
+def test_a_file_is_not_narrowed_by_what_its_list_does_not_know(
+    place: tuple[str, Any], language: str, file: str, name: str
+) -> None:
+    """It is refused by name, and no rows are sent that look like what was asked for."""
+    seen = Browser(place[0], language).get(f"/console/exports/{file}.csv", **{name: "999"})
+    assert seen.status == 400
+    assert name in {one.text() for one in seen.tree.css("main code")}
+    assert ("is unknown" in seen.body) == (language == "en")

@@ -42,6 +42,10 @@ def test_each_number_opens_what_it_counts(opened: tuple[str, Any], language: str
         found = browser.get("/console/audit", **dict(parse_qsl(urlsplit(address).query)))
         assert found.count("tbody tr") == int(number)
     assert seen.count("main script") == 0
+    gaps = [
+        one.text(strip=True) for one in seen.tree.css("main a") if "/console/gaps" in (one.attributes["href"] or "")
+    ]
+    assert len(gaps) == 1 and not any(letter.isdecimal() for letter in gaps[0])
 
 
 def test_an_odd_number_of_days_is_thirty(opened: tuple[str, Any]) -> None:

@@ -79,8 +79,8 @@ def test_listed(audit: AuditLog, clock: Clock) -> None:
 
 
 def test_listing_refused(audit: AuditLog) -> None:
-    """An unknown kind, a limit out of bounds and an unknown id to go on from are refused."""
-    for wrong in ({"kind": "gossip"}, {"limit": 0}, {"limit": 1_001}):
+    """An unknown kind, a limit out of bounds, a time that ends before it begins, and an unknown id to go on from are refused."""
+    for wrong in ({"kind": "gossip"}, {"limit": 0}, {"limit": 1_001}, {"since": 9.0, "until": 9.0}):
         with pytest.raises(InvalidRequest):
             audit.list(**wrong)  # type: ignore[arg-type]
     with pytest.raises(NotFound):

@@ -260,7 +260,17 @@ def test_an_operator_reads_page_by_page(served: Served) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["kind=gossip", "limit=0", "limit=1001", "limit=x", "since=nan", "until=1e999", "sinse=1", "limit=1&limit=2"],
+    [
+        "kind=gossip",
+        "limit=0",
+        "limit=1001",
+        "limit=x",
+        "since=nan",
+        "until=1e999",
+        "since=2&until=1",
+        "sinse=1",
+        "limit=1&limit=2",
+    ],
 )
 def test_a_parameter_that_cannot_be_meant_is_400(served: Served, query: str) -> None:
     """Unknown, doubled or senseless parameters are refused rather than ignored."""

@@ -129,6 +129,26 @@ def test_a_synonym_closes_what_was_asked_in_another_word(house: Any) -> None:
     assert [(one.term, one.synonym) for one in house.catalog.synonyms()] == [("带薪假期", "年假")]
 
 
+@pytest.mark.parametrize(("term", "same"), [("停车费", "停车费"), ("ＷＦＨ", "WFH"), ("WFH", "wfh")])
+def test_a_word_is_no_synonym_of_itself(house: Any, term: str, same: str) -> None:
+    """Nor in another width or case; the gap is as it was."""
+    name = asked(house, f"{term}由谁承担")
+    with pytest.raises(InvalidRequest) as refused:
+        house.gap_answers.add_synonym(name, term, same)
+    assert [fault.path for fault in refused.value.faults] == ["synonym"]
+    assert (house.gaps.gap(name).decision, house.catalog.synonyms()) == (None, ())
+
+
+def test_who_did_not_close_a_gap_tries_again_and_another_is_told(house: Any) -> None:
+    """A synonym that closes nothing does not keep its author from the next one; it keeps others, who have not seen it."""
+    name = asked(house, "带薪假期有几天")
+    assert house.gap_answers.add_synonym(name, "带薪假期", "宇航服").gap.closing is None
+    with pytest.raises(Conflict, match="answered, by local"):
+        house.gap_answers.add_synonym(name, "带薪假期", "年假", principal=Principal(key_id="wu"))
+    house.gap_answers.add_synonym(name, "带薪假期", "年假")
+    assert [one.synonym for one in house.catalog.synonyms()] == ["宇航服", "年假"]
+
+
 def test_what_is_put_off_until_a_day_is_open_again_then(house: Any) -> None:
     """Until the day it is later, from the day on open, and a new decision then takes nobody's place."""
     name, tomorrow = asked(house, ASKED), date.today() + timedelta(days=1)

@@ -203,6 +203,8 @@ def test_no_synonym_in_a_question() -> None:
         ({"term": "赔", "synonym": "a\x00b"}, "synonym"),
         ({"term": "賠", "synonym": "赔"}, "synonym"),
         ({"term": "Sick Days", "synonym": "sick day"}, "synonym"),
+        ({"term": "停车费", "synonym": "停车费"}, "synonym"),
+        ({"term": "ＷＦＨ", "synonym": "wfh"}, "synonym"),
         ({"term": "赔", "synonym": "违约金", "direction": "back"}, "direction"),
         ({"term": "赔", "synonym": "违约金", "note": ""}, "note"),
     ],

@@ -105,3 +105,11 @@ def test_over_http_and_on_the_command_line(tmp_path: Path) -> None:
     at = ["--library", str(tmp_path / "library"), "--lang", "zh"]
     refused = run("document", "restore", number, *at, WENYUAN_ENCODER__KIND="hashing")
     assert refused.exit_code == 2 and "就是现行的版本" in refused.output
+
+
+def test_a_number_that_is_over_leads_to_its_history(library: Any, tmp_path: Path) -> None:
+    """Where a document was read again, its number is none any more; its history knows the present one, a list the others."""
+    two_versions(library, tmp_path)
+    with pytest.raises(NotFound) as refused:
+        library.version_restore.restore(7777)
+    assert "wenyuan document history 7777" in str(refused.value.hint)

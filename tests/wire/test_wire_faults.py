@@ -10,6 +10,7 @@ from wenyuan.core.errors import InvalidRequest
 from wenyuan.i18n.translation import translated
 from wenyuan.service.rules.unified import UnifiedRequest
 from wenyuan.wire.dify import DifyRequestShape
+from wenyuan.wire.gaps import GapAnswerShape
 from wenyuan.wire.rules import ReviewShape
 from wenyuan.wire.search import ContextRequestShape, SearchRequestShape
 from wenyuan.wire.search_requests import checked
@@ -45,6 +46,9 @@ CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
     (DifyRequestShape, {"knowledge_id": "x", "query": "x", "metadata_condition": {"conditions": [
         {"name": "x", "comparison_operator": "is", "value": {"y": 1}}]}}, "metadata_condition.conditions[0].value",
      "must be a string, an integer, a number or an array", "应为字符串、数字或数组"),
+    *((GapAnswerShape, {"answer": "x", "review_on": day}, "review_on", "must be a date such as 2024-05-20",
+       "应为 2024-05-20 这样的日期") for day in ("", "x", "2024-05-20T10:00:00", "2024-13-01", 3.5)),
+    (GapAnswerShape, {"answer": "x", "days": 0}, "days", "must be above 0", "应大于 0"),
     (UnifiedRequest, {"query": "x", "threshold": "x"}, "threshold", "must be a number", "应为数字"),
 ]  # fmt: skip
 

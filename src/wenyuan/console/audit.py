@@ -18,6 +18,7 @@ from wenyuan.runtime.local_time import day_begins
 
 _PAGE = 50
 _FILTERS = ("kind", "principal", "agent", "outcome", "source")
+AUDIT_FILTERS = (*_FILTERS, "since", "until")
 
 
 async def listed(visit: Visit) -> Response:
@@ -37,7 +38,7 @@ async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = N
         refused, status = error, error.status
     return visit.page(
         "audit.html", status, form=form, kinds=KINDS, outcomes=(ANY, *OUTCOMES), found=found, refused=refused,
-        verified=verified, filters=(*_FILTERS, "since", "until"),
+        verified=verified, filters=AUDIT_FILTERS,
     )  # fmt: skip
 
 

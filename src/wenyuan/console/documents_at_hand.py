@@ -17,7 +17,7 @@ from wenyuan.core.model import DOCUMENT_STATES
 from wenyuan.runtime.local_time import day_begins
 
 _PAGE = 50
-_FILTERS = ("q", "source", "owner", "state", "trust", "kind", "fidelity", "since", "until", "sort")
+DOCUMENT_FILTERS = ("q", "source", "owner", "state", "trust", "kind", "fidelity", "since", "until", "sort")
 ACTIONS = ("disable", "enable", "refresh", "delete")
 _WAIT = 2.0  # seconds in which a refresh that cannot begin says so
 
@@ -39,7 +39,7 @@ async def listed(visit: Visit) -> Response:
 async def _list_page(visit: Visit, form: Form, done: _Done | None = None) -> Response:
     sources = (await visit.glance("v1", "sources") or {"sources": []})["sources"]
     shown: dict[str, Any] = {
-        "form": form, "states": DOCUMENT_STATES, "sorts": SORTS, "actions": ACTIONS, "filters": _FILTERS, "done": done,
+        "form": form, "states": DOCUMENT_STATES, "sorts": SORTS, "actions": ACTIONS, "filters": DOCUMENT_FILTERS, "done": done,
         "sources": sources, "titles": {one["source_id"]: one["title"] or one["source_id"] for one in sources},
         "owners": sorted({one["owner"] for one in sources if one.get("owner")}),
     }  # fmt: skip

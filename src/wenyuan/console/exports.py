@@ -9,16 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from wenyuan.console.api import Refused
-from wenyuan.console.audit import asked_records
-from wenyuan.console.documents_at_hand import asked_documents
+from wenyuan.console.api import ApiReply, Refused
+from wenyuan.console.audit import AUDIT_FILTERS, asked_records
+from wenyuan.console.documents_at_hand import DOCUMENT_FILTERS, asked_documents
 from wenyuan.console.forms import Form
 from wenyuan.console.visit import HEADERS, Page, Visit
+from wenyuan.core.errors import Fault, did_you_mean, listed, msg
+from wenyuan.server.problems import problem_body
+from wenyuan.wire.strict_json import safe_key
 
 _AT_ONCE, _FEW = 500, 200  # rows of one page of the API
 _KINDS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
@@ -87,6 +90,14 @@ async def _evaluation(visit: Visit, form: Form) -> Rows:
         yield one
 
 
+_NAMES: Mapping[str, Sequence[str]] = {
+    "audit": (*AUDIT_FILTERS, "before"),
+    "documents": (*DOCUMENT_FILTERS, "after"),
+    "passages": (*DOCUMENT_FILTERS, "after"),
+    "gaps": ("days", "agent", "state"),
+    "evaluation": ("evaluation",),
+}
+"""What each list can be narrowed by."""
 LISTS: Mapping[str, Callable[[Visit, Form], Rows]] = {
     "audit": _audit, "documents": _documents, "passages": _passages, "gaps": _gaps, "evaluation": _evaluation,
 }  # fmt: skip
@@ -97,6 +108,10 @@ async def exported(visit: Visit) -> Response:
     name, _, kind = visit.request.path_params["file"].partition(".")
     if name not in LISTS or kind not in _KINDS:
         return visit.page("problem.html", 404, why="no_page")
+    unknown = [one for one in visit.request.query_params if one not in _NAMES[name]]
+    if unknown:
+        refused = _unknown(unknown, _NAMES[name])
+        return visit.page("problem.html", refused.status, why="", refused=refused)
     rows = LISTS[name](visit, Form(visit.request.query_params.multi_items()))
     try:
         first = await anext(rows, None)  # what is refused is refused before anything is sent
@@ -107,6 +122,13 @@ async def exported(visit: Visit) -> Response:
     write = _csv if kind == "csv" else _json_lines
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}.{kind}"'}
     return StreamingResponse(write(first, rows), headers=headers, media_type=_KINDS[kind])
+
+
+def _unknown(given: Sequence[str], known: Sequence[str]) -> Refused:
+    """The refusal of parameters that a list does not have, as the API has it."""
+    faults = [Fault(safe_key(one), msg("is unknown{near}", near=did_you_mean(one, known))) for one in given]
+    problem = problem_body(400, "invalid_request", listed(faults[:3]), "", tuple(faults))
+    return Refused(ApiReply(400, body=json.dumps(problem).encode()))
 
 
 async def _json_lines(first: Mapping[str, Any] | None, rows: Rows) -> AsyncIterator[bytes]:

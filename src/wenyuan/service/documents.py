@@ -98,6 +98,9 @@ class DocumentDesk:
         sources = self._sources(principal)
         if source is not None and source not in sources:
             raise NotFound(msg("there is no source {name}", name=repr(source[:64])), hint="wenyuan source list")
+        if read_since is not None and read_until is not None and read_since >= read_until:
+            faults = (Fault("read_since", "must be earlier than the end of the time that is asked for"),)
+            raise InvalidRequest(listed(faults), faults=faults)
         if owner is not None and principal.agent_id is not None:
             raise NotPermitted("a key that is bound to an agent cannot choose documents by owner")
         names = sorted(

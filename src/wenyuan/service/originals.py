@@ -191,7 +191,10 @@ class Originals:
                 return origin, self.catalog.source(origin.source_id)
             if source is not None and origin.effective_from <= date.today() <= origin.effective_until:
                 return origin, source
-        raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
+        raise NotFound(
+            msg("there is no such document: {document_id}", document_id=document_id),
+            hint="its number changes when it is read again: look for it in wenyuan document list",
+        )
 
     def _check_may_see(self, origin: Origin, source: Source, principal: Principal) -> None:
         file = origin.uri.partition("?")[0].partition("#")[0]  # what is given holds other documents, too

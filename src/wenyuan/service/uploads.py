@@ -353,7 +353,14 @@ class Uploads:
         """The source of an uploaded document, and the stored address of its file."""
         origin = self.catalog.origin(document_id)
         if origin is None:
-            raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
+            raise NotFound(
+                msg("there is no such document: {document_id}", document_id=document_id),
+                hint=msg(
+                    "its number changes when it is read again: wenyuan document history {document_id}; "
+                    "or look for it: wenyuan document list",
+                    document_id=document_id,
+                ),
+            )
         return self.check_takes_uploads(origin.source_id), file_of(
             origin.uri, self.catalog.stated_files(origin.source_id)
         )

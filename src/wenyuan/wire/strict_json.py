@@ -206,12 +206,17 @@ def loads(body: bytes) -> object:
 # What is wrong with a value, in our words: pydantic tells the kind of a fault and the limits that it breaks.
 
 
+_DAY = "must be a date such as 2024-05-20"
 _MESSAGES: Mapping[str, str] = {
     "missing": "is required",
     "string_type": "must be a string",
     "int_type": "must be an integer",
     "int_parsing": "must be an integer",
     "int_from_float": "must be an integer",
+    "date_type": _DAY,
+    "date_parsing": _DAY,
+    "date_from_datetime_parsing": _DAY,
+    "date_from_datetime_inexact": _DAY,
     "float_type": "must be a number",
     "float_parsing": "must be a number",
     "finite_number": "must be a number",
@@ -228,6 +233,7 @@ _MESSAGES: Mapping[str, str] = {
     "string_too_long": "must have at most {max_length} characters",
     "too_short": "must not be empty",  # arrays and objects: one entry is all that is ever asked for
     "too_long": "must have at most {max_length} entries",
+    "greater_than": "must be above {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be one of {expected}",
@@ -243,7 +249,14 @@ def said_of(error: ErrorDetails) -> str:
     if limits.get("pattern") == NO_NUL:
         return SAID_OF_NUL
     words = _MESSAGES.get(error["type"])
-    return error["msg"] if words is None else msg(words, **limits)
+    if words is None:
+        return error["msg"]
+    return msg(words, **{name: _plain_number(limit) for name, limit in limits.items()})
+
+
+def _plain_number(limit: object) -> object:
+    """A limit as people write it: 0 instead of 0.0."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
 Step = str | int

@@ -18,7 +18,7 @@ from wenyuan.catalog.audit.known_ends import KnownEnds
 from wenyuan.catalog.audit.tables import chain_start, ours
 from wenyuan.catalog.dialects import agent_of
 from wenyuan.catalog.sql import reading
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, msg
+from wenyuan.core.errors import CatalogUnavailable, Fault, InvalidRequest, NotFound, listed, msg
 from wenyuan.core.question_outcomes import ANY, OUTCOMES
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, AuditVerification, QueryState, erasure_of
 from wenyuan.runtime.presence import exists
@@ -85,7 +85,7 @@ class AuditReads:
             before: The id of a record: go on with those that are older.
 
         Raises:
-            InvalidRequest: an unknown kind or a limit out of bounds.
+            InvalidRequest: an unknown kind, a limit out of bounds, or a time that ends before it begins.
             NotFound: no record has the id `before`.
         """
         if kind is not None and kind not in KINDS:
@@ -102,6 +102,9 @@ class AuditReads:
             raise InvalidRequest(
                 msg("limit is {limit}; it must be from 1 to {most_listed}", limit=limit, most_listed=_MOST_LISTED)
             )
+        if since is not None and until is not None and since >= until:
+            faults = (Fault("since", "must be earlier than the end of the time that is asked for"),)
+            raise InvalidRequest(listed(faults), faults=faults)
         a, whole = audit.c, outcome is source is None
         tests = (
             kind is None or a.kind == kind,

@@ -85,7 +85,10 @@ class Erasures:
         """A document by its number; NotFound where there is none, or where it is erased."""
         place = self.catalog.forgotten.texts.address_of(document_id)
         if place is None:
-            raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
+            raise NotFound(
+                msg("there is no such document: {document_id}", document_id=document_id),
+                hint="its number changes when it is read again: look for it in wenyuan document list",
+            )
         return self.document(*place)
 
     def source(self, source_id: str) -> ErasureTarget:

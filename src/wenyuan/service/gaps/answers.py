@@ -17,7 +17,7 @@ from wenyuan.core.gaps import ANSWERED, DAYS, GapDecision, KnowledgeGap, Written
 from wenyuan.core.model import Source
 from wenyuan.core.principals import AccessList
 from wenyuan.core.source_readers import READERS
-from wenyuan.core.text.synonyms import MOST_CHARS, Synonym
+from wenyuan.core.text.synonyms import parse_synonym
 from wenyuan.service.gaps.finder import Gaps, digests_of, refused_field
 from wenyuan.service.ingest.corrections import MOST_QUESTIONS, CorrectionDesk, CorrectionRequest
 from wenyuan.service.search.searcher import LOCAL
@@ -187,11 +187,10 @@ class GapAnswers:
         plain = " ".join(term.split()).casefold()
         if not plain or not any(plain in " ".join(text.split()).casefold() for text in gap.wordings):
             raise refused_field("term", "must stand in the question")
-        if not synonym.strip() or max(len(term), len(synonym)) > MOST_CHARS:
-            raise refused_field("synonym", msg("each must have 1 to {most} characters", most=MOST_CHARS))
+        entry = parse_synonym({"term": term, "synonym": synonym})
 
         def write() -> str:
-            self.catalog.put_synonyms([Synonym(term=term.strip(), synonym=synonym.strip())], principal.actor)
+            self.catalog.put_synonyms([entry], principal.actor)
             return ""
 
         self._claimed(gap, decided_at, again, principal, write)
@@ -212,11 +211,17 @@ class GapAnswers:
     def _claimed(
         self, gap: KnowledgeGap, decided_at: float | None, again: bool, principal: Principal, write: Callable[[], str]
     ) -> str:
-        """What `write` returns, while the gap is this caller's; where it fails, the gap is as it was."""
+        """What `write` returns, while the gap is this caller's; where it fails, the gap is as it was.
+
+        A decision that the caller made before he came back to the gap, which is open all the same, is no obstacle.
+        """
         before = self.catalog.gap_decisions().get(gap.gap_id)
 
+        def own(found: GapDecision) -> bool:
+            return found.actor == principal.actor and gap.decision is not None and found.at == gap.decision.at
+
         def check(found: GapDecision | None) -> None:
-            if found is not None and found.counts(date.today()):
+            if found is not None and found.counts(date.today()) and not own(found):
                 _check_claim(found, decided_at, again=again)
 
         digests = digests_of(gap)
