@@ -66,6 +66,64 @@ def test_what_is_shown_in_spite_of_a_rule_is_read(page: str) -> None:
     assert "seen" in read(page).text
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<style>.p{max-height:0;overflow:hidden;transition:max-height .2s}</style><button>Q</button><div class=p>answer</div>",
+        "<style>.p{height:0;overflow:hidden;transition:.2s}</style><button>Q</button><div class=p>answer</div>",
+        "<style>.p{opacity:0;transition:opacity .2s ease}</style><button>Q</button><div class=p>answer</div>",
+        "<style>.p{visibility:hidden;transition:all .2s}</style><button>Q</button><div class=p>answer</div>",
+        "<style>input:checked~.p{max-height:100vh}.p{max-height:0;overflow:hidden}</style><input type=checkbox><div class=p>answer</div>",
+        "<style>.p{display:none}input:checked + .p{display:block}</style><input type=checkbox><div class=p>answer</div>",
+        "<style>.p{max-height:0;overflow:hidden}.p.open{max-height:500px}</style><div class=p>answer</div>",
+        "<style>.p{height:0;overflow:hidden}.open .p{height:auto}</style><div class=p>answer</div>",
+        "<style>.p{opacity:0}.p.open{opacity:1}</style><div class=p>answer</div>",
+        "<button aria-expanded=false aria-controls=x>Q</button><div id=x hidden>answer</div>",
+        "<button aria-expanded=false aria-controls='y x'>Q</button><div id=x aria-hidden=true style='display:none'>answer</div>",
+        "<a data-bs-target='#x'>Q</a><div id=x style='height:0;overflow:hidden'><p>answer</div>",
+        "<div role=tabpanel hidden>answer</div>",
+        "<dialog>answer</dialog>",
+        "<p hidden=until-found>answer</p>",
+        "<details><summary>Q</summary>answer</details>",
+    ],
+)
+def test_what_a_click_opens_is_read(page: str) -> None:
+    """Answers below their questions, tabs and windows, opened by a rule, a transition or a control that names them."""
+    document = read(f"<h1>Questions</h1><p>What the page says before it, at some length.</p>{page}<p>And after it.")
+    assert "answer" in document.text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<style>.p{max-height:0;overflow:hidden;transition:color 1s}</style><div class=p>answer</div>",
+        "<style>.p{max-height:0;overflow:hidden}.q.open{max-height:500px}</style><div class=p>answer</div>",
+        "<button aria-controls=y>Q</button><div id=x hidden>answer</div>",
+        "<button aria-controls=x>Q</button><div id=x style='text-indent:-9999px'>answer</div>",
+    ],
+)
+def test_what_nothing_opens_stays_left_out(page: str) -> None:
+    """A transition of something else, a rule for something else, a control of another element."""
+    document = read(f"<h1>Questions</h1><p>What the page says before it, at some length.</p>{page}<p>And after it.")
+    assert "answer" not in document.text
+    assert any(note.startswith("left out") for note in document.notes)
+
+
+@pytest.mark.parametrize(
+    "ground",
+    [
+        "<img src=a.jpg style='position:absolute;z-index:-1'><p style='color:#fff'>seen",
+        "<img src=a.jpg><p style='color:#fff;position:absolute;bottom:0'>seen",
+        "<div><img src=a.jpg style='position:absolute'></div><p style='color:#fff;position:relative'>seen",
+        "<img src=a.jpg><p style='color:#fff;margin-top:-40px'>seen",
+    ],
+)
+def test_white_text_over_a_picture_is_read(ground: str) -> None:
+    """Laid under it, or under which it is moved."""
+    assert "seen" in read(f"<p>Before.<div style='position:relative'>{ground}</div><p>After.").text
+    assert "seen" not in read(f"<p>Before.<div>{ground.replace('img', 'i')}</div><p>After.").text
+
+
 def test_what_aria_hides_in_a_line_is_what_the_page_shows() -> None:
     """Beside it stands what is read out, which nobody sees."""
     spoken = "<span style='position:absolute;left:-9999px'>twelve dollars</span>"

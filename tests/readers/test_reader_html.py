@@ -57,7 +57,6 @@ def test_headings_paragraphs_lists_tables_and_code_become_blocks_in_order() -> N
         "<aside role=complementary>secret</aside>",
         "<!-- secret -->",
         "<p hidden>secret</p>",
-        "<div hidden=until-found><p>secret</div>",
         "<p style='color:red; DISPLAY : none'>secret</p>",
         "<p style='visibility:hidden'>secret</p>",
         "<p style='font-size: 0px'>secret</p>",

@@ -131,6 +131,11 @@ HIDING_PAGES = [
     "<p><span style='text-indent:-9999px;display:inline-block'>secret</span>",
     "<p><span style='position:absolute;clip-path:inset(50%)'>secret</span>",
     "<body text=white><p>secret",
+    "<style>p.a{opacity:0;animation:x 1s forwards}@keyframes x{to{opacity:0}}</style><p class=a>secret",
+    "<style>p.a{color:white}p.a::before{content:''}</style><p class=a>secret",
+    "<style>p.a{max-height:0;overflow:hidden}p.a::after{max-height:9px}</style><p class=a>secret",
+    "<style>p.a{height:9px}p.a.b{height:0;overflow:hidden}</style><p class='a b'>secret",
+    "<style>div{position:absolute;background:black}p{color:white;background:white}</style><div></div><p>secret",
 ]
 """Parts of pages that hide their text."""
 SHOWING_PAGES = [
@@ -145,5 +150,17 @@ SHOWING_PAGES = [
     "<p><span style='margin-top:-9999px'>secret</span>",
     "<body bgcolor=black text=white><p>secret",
     "<style>p.a.b{color:black}p.a{color:white}</style><p class='a b'>secret",
+    "<style>.f{color:#fff}.f:link{color:#00c}</style><p><a class=f href=x>secret</a>",
+    "<style>div{position:relative}div::before{content:'';position:absolute;inset:0;background:#000;z-index:-1}p{color:#fff}</style><div><p>secret</div>",
+    "<div style='position:relative'><b style='position:absolute;inset:0;background:#000;z-index:-1'></b><p style='color:#fff'>secret</div>",
+    "<style>b{float:left;background:#000;width:100%;height:60px}p{position:absolute;top:0;color:#fff}</style><b></b><p>secret",
+    "<style>@container (min-width:1px){.d{background:#111}} .d{color:#fff}</style><div style='container-type:inline-size'><div class=d>secret</div></div>",
+    "<p style='color:#fff;-webkit-text-stroke:1px #000'>secret",
+    "<p style='color:#fff;text-shadow:0 0 3px #000'>secret",
+    "<p style='color:#fff;filter:invert(1)'>secret",
+    "<style>html{background:#fff}</style><p style='color:#fff;mix-blend-mode:difference'>secret",
+    "<style>p{opacity:0;animation:x 1ms forwards}@keyframes x{to{opacity:1}}</style><p>secret",
+    "<style>p{visibility:hidden;animation:x 1ms forwards}@keyframes x{to{visibility:visible}}</style><p>secret",
+    "<style>p{color:#fff;animation:x 1ms forwards}@keyframes x{to{color:#000}}</style><p>secret",
 ]
 """Parts of pages that show their text."""

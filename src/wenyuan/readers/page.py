@@ -13,7 +13,9 @@ from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.alternative_text import picture_text
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined, left_out_note
-from wenyuan.readers.html_concealment import WHITE, Ground, Shade, blends, conceals, ground, shade, silent
+from wenyuan.readers.html_concealment import NONE, WHITE, Ground, Shade, blends, conceals, ground, shade, silent
+from wenyuan.readers.page_layers import Layers
+from wenyuan.readers.page_openings import Openings, when_open
 from wenyuan.readers.style_sheet import StyleSheet
 
 #
@@ -23,7 +25,7 @@ from wenyuan.readers.style_sheet import StyleSheet
 _UNSEEN = frozenset(
     "script style template noscript iframe object svg datalist select rp rt title canvas audio video".split()
 )
-_AROUND = frozenset("nav footer dialog".split())
+_AROUND = frozenset("nav footer".split())
 _SIDES = frozenset(
     "sidebar related toc nav navigation menu ad ads advert advertisement share social promo newsletter".split()
 )
@@ -85,6 +87,7 @@ class Page:
         self.unseen: list[Any] = []
         self._body = body
         self._sheet = StyleSheet(body, styles)
+        self._openings = Openings(body)
         self._paper = Ground(None, None if foreign else WHITE, 0)
         self._grounds: dict[int, Ground] = {}  # of elements whose colours are not those of the page
         self._blended: set[int] = set()
@@ -196,7 +199,9 @@ class Page:
             self._left_out[around] += 1
             return False
         said = self._sheet.of(node, attributes)
-        if why := self._concealed(node, attributes, said):
+        if opened := self._openings.open(attributes):
+            said = when_open(said)
+        if why := "" if opened and not conceals(node.tag, said, {}) else self._concealed(node, attributes, said):
             self._left_out[why] += 1
             self.unseen.append(node)
             return False
@@ -212,6 +217,10 @@ class Page:
         if signs:
             self._signs[node.mem_id] = signs
         return True
+
+    @cached_property
+    def _layers(self) -> Layers:
+        return Layers(self._body, self._sheet)
 
     @cached_property
     def _length(self) -> int:
@@ -241,6 +250,8 @@ class Page:
         colours = self._grounds.get(node.parent.mem_id) if self._grounds else None
         blended = colours is not None and blends(colours)
         if not (shadow or blended) or not text.strip():
+            return text
+        if not shadow and colours is not None and self._layers.uncertain(node.parent, clear=colours.letters == NONE):
             return text
         if shadow:
             self._shading.add(shadow.origin)
