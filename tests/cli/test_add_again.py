@@ -170,15 +170,16 @@ def test_what_remains_of_a_library_is_no_place_for_another(tmp_path: Path, docs:
 
 
 def test_no_library_is_a_source(tmp_path: Path, docs: Path, desk: Desk) -> None:
-    """Neither its folder, nor what lies in it, nor as a part of the folder around it: uploads stand there unredacted."""
+    """Neither what it keeps for itself, nor its folder, nor as a part of the folder around it: uploads stand there unredacted."""
     library = Path(desk.env["WENYUAN_LIBRARY"])
     (tmp_path / "pay.md").write_text("# Pay\n\nCall 13812345678, SECRETPAY.\n", "utf-8")
     desk.run("add", docs, "--source", "p")
     desk.run("source", "set", "p", "--sensitivity", "restricted")
     desk.run("document", "upload", "hr", tmp_path / "pay.md", "--readers", "group:hr")
     (tmp_path / "pay.md").unlink()
-    for path in (library, library / "uploads", library / "uploads" / "hr"):
-        assert "is the folder of a library" in desk.run("add", path, "--source", "own", code=1).output
+    for path in (library / "uploads", library / "uploads" / "hr", library / "index"):
+        assert "keeps for itself" in desk.run("add", path, "--source", "own", code=1).output
+    assert "nothing to read" in desk.run("add", library, "--source", "own", code=1).output
     desk.run("add", tmp_path, "--source", "around")
     listed = json.loads(desk.run("document", "list", "--source", "around", "--json").stdout)["documents"]
     assert [Path(one["uri"]).name for one in listed] == ["a.md"]

@@ -25,8 +25,8 @@ from wenyuan.readers import golden, sandbox, synonyms
 from wenyuan.readers.ocr import weights as ocr_weights
 from wenyuan.readers.rulebooks import selection
 from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
-from wenyuan.service import original_file, upload_journal
-from wenyuan.service.ingest import library_key, registry, scanning
+from wenyuan.service import library_key, original_file, upload_journal
+from wenyuan.service.ingest import registry, scanning
 from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.settings import load_settings

@@ -25,7 +25,7 @@ from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.file_permissions import ConnectorPermissions, LocalPermissions, check_no_permissions
-from wenyuan.service.ingest.local_files import LocalHoldings, find_files, of_library
+from wenyuan.service.ingest.local_files import PRIVATE, LocalHoldings, find_files, of_library
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.recognition import NO_RECOGNITION, OcrReading, ReadingPrefixes
@@ -181,7 +181,8 @@ class Ingester:
             return
         home = self.uploads.absolute() / source.source_id
         uploaded = Path(source.path) == home
-        if not uploaded and Path(source.path).resolve().is_relative_to(self.uploads.absolute().parent.resolve()):
+        library = self.uploads.absolute().parent.resolve()
+        if not uploaded and any(Path(source.path).resolve().is_relative_to(library / name) for name in PRIVATE):
             raise of_library(Path(source.path))
         if uploaded:
             check_no_permissions(source)

@@ -29,7 +29,7 @@ class FoundFiles:
 
 
 def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") -> FoundFiles:
-    """The files at or below `path`. Hidden ones, links that lead out of the folder and the folders of libraries are left out.
+    """The files at or below `path`. Hidden ones, links that lead out of the folder and what libraries keep for themselves are left out.
 
     Args:
         hidden: A hidden folder right below `path` whose files are found all the same.
@@ -43,8 +43,6 @@ def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") ->
         check_place(str(path))
         libraries: list[Path] = []
         found = [path] if is_file(path) else sorted(_walk(path, hidden, libraries))
-        if path in libraries:
-            raise of_library(path)
     except OSError as error:
         raise _shut(path, error) from error
     files = tuple(f for f in found if readable(f.name))
@@ -76,18 +74,20 @@ def nothing_to_read(path: str, skipped: Mapping[str, int]) -> SourceError:
 
 _OF_LIBRARY = frozenset({"catalog.db", "audit.db", "audit.head", "pseudonym.key", "writer.lock", "commit.lock"})
 """Files of a library's folder; two of them make one."""
+PRIVATE = ("index", "quarantine", "uploads")
+"""Folders of a library's folder: what lies there is as it was before redaction, or was made by the program."""
 
 
 def of_library(path: Path) -> SourceError:
-    """The error for a source that would be the folder of a library, or lies in it: what is there is as it was before redaction."""
+    """The error for a source that lies in what a library keeps for itself."""
     return SourceError(
-        msg("{path} is the folder of a library, or lies in one: it is no source", path=path),
+        msg("{path} is what a library keeps for itself: it is no source", path=path),
         hint="take in the folder that its documents came from",
     )
 
 
 def _walk(folder: Path, hidden: str, libraries: list[Path]) -> Iterator[Path]:
-    """Files below a folder; those of libraries are left out, and these are added to `libraries`."""
+    """Files below a folder; what libraries keep for themselves is left out, and their folders are added to `libraries`."""
     root = folder.resolve()
 
     def refuse(error: OSError) -> None:
@@ -96,8 +96,7 @@ def _walk(folder: Path, hidden: str, libraries: list[Path]) -> Iterator[Path]:
     for where, folders, names in os.walk(folder, onerror=refuse):
         if len(_OF_LIBRARY.intersection(names)) > 1:
             libraries.append(Path(where))
-            folders.clear()
-            continue
+            folders[:] = [name for name in folders if name not in PRIVATE]
         here = hidden if where == str(folder) else ""
         folders[:] = sorted(name for name in folders if not name.startswith(".") or name == here)
         for name in names:

@@ -13,6 +13,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction.policy import KINDS, LEVELS, Level
 from wenyuan.core.redaction.redact import Redaction
 from wenyuan.runtime.deadlines import deadline_after
+from wenyuan.runtime.shortage import is_shortage
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.search.change_cache import PerChange
 
@@ -69,8 +70,11 @@ class Questions:
         counts: Counter[str] = Counter()
         try:
             return _redacted(request, self._redaction(change), counts), dict(counts)
-        except Exception:
-            log.exception("a question could not be redacted: it is not kept")
+        except Exception as error:
+            # Where handles run out there are many of these, and none is a fault of the program.
+            log.error(
+                "a question could not be redacted: it is not kept", exc_info=None if is_shortage(error) else error
+            )
             told = {**request, **dict.fromkeys(_WORDS, ""), "filter": None, "parameters": {}}
             return {**told, **({"wordings": []} if "wordings" in told else {})}, {UNREADABLE: 1}
 
