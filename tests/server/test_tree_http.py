@@ -45,7 +45,7 @@ def test_what_is_anothers_is_as_what_is_absent(door: tuple[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["/text", "/text?path=/crm_policy", "?limit=0", "?limit=x", "?depth=2", "/matches", "/matches?pattern=(&regex=true",
+    ["?name=", "/matches?pattern=a&name=", "/text", "/text?path=/crm_policy", "?limit=0", "?limit=x", "?depth=2", "/matches", "/matches?pattern=(&regex=true",
      "/text?path=/crm_policy/crm_policy.md&line=0", "?path=/&path=/", "/matches?pattern=a&after=W10"],
 )  # fmt: skip
 def test_a_mistake_is_told_as_one(door: tuple[str, Any], query: str) -> None:

@@ -29,7 +29,9 @@ app = group(_HELP, "The knowledge as folders and files.")
 _ALL = 1_000  # entries that are read at once
 _Path = Annotated[str, typer.Argument(metavar="PATH", help="Of a source, folder or document.")]
 _MostOption = Annotated[int, typer.Option("--limit", min=1, max=500, help="How many at most.@fs")]
-_NameOption = Annotated[str, typer.Option("--name", metavar="FORM", help="Only in documents of this name: *.md")]
+_NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="FORM", help="Only in documents of this name: *.md")
+]
 
 
 def ls(ctx: typer.Context, path: _Path = "/") -> None:
@@ -78,9 +80,8 @@ def tree(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         lines = list(_below(found, path, depth, limit))
-    terminal.document({"status": "SUCCESS", "path": path, "entries": [
-        {**entry.described(), "depth": level} for level, entry in lines[:limit]
-    ]})  # fmt: skip
+    entries = [{**entry.described(), "depth": level} for level, entry in lines[:limit]]
+    terminal.document({"status": "SUCCESS", "path": path, "entries": entries, "more": len(lines) > limit})
     for level, entry in lines[:limit]:
         name = entry.path.rstrip("/").rpartition("/")[2] + "/" * entry.path.endswith("/")
         terminal.show("  " * level + printable(name), wrap=False)
@@ -93,7 +94,7 @@ def cat(
     path: Annotated[str, typer.Argument(metavar="PATH", help="Of a document.@fs")],
     line: Annotated[int | None, typer.Option("--line", min=1, metavar="N", help="Begin there.")] = None,
     lines: Annotated[int | None, typer.Option("--lines", min=1, max=5000, metavar="N", help="So many.")] = None,
-    section: Annotated[str, typer.Option("--section", metavar="HEADING", help="Only this section.")] = "",
+    section: Annotated[str | None, typer.Option("--section", metavar="HEADING", help="Only this section.")] = None,
     number: Annotated[bool, typer.Option("--number", "-n", help="With the numbers of lines.")] = False,
 ) -> None:
     """Print the text of a document, as it answers: what was redacted stays so.
@@ -119,7 +120,7 @@ def grep(
     regex: Annotated[bool, typer.Option("--regex", "-E", help="A regular expression (RE2).")] = False,
     case: Annotated[bool, typer.Option("--case", help="Capitals differ from small letters.")] = False,
     context: Annotated[int, typer.Option("--context", "-C", min=0, max=10, metavar="N", help="Lines around.")] = 0,
-    name: _NameOption = "",
+    name: _NameOption = None,
     limit: _MostOption = 50,
 ) -> None:
     """Print the lines that hold a text, in all documents below a path.
@@ -158,7 +159,7 @@ def grep(
         terminal.say("fs_no_match", count=documents)
 
 
-def _entries(found: Library, path: str, *, name: str = "") -> Iterator[TreeEntry]:
+def _entries(found: Library, path: str, *, name: str | None = None) -> Iterator[TreeEntry]:
     mark, more = "", True
     while more:
         page = found.tree.list(path, name=name, after=mark, limit=_ALL)

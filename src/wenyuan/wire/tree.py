@@ -13,6 +13,7 @@ from wenyuan.service.tree.knowledge_tree import MOST_CONTEXT, MOST_ENTRIES, MOST
 from wenyuan.service.tree.line_pattern import MOST_PATTERN
 
 _Path = Annotated[Text, Field(max_length=4_000)]
+_Name = Annotated[Text, Field(min_length=1, max_length=MOST_PATTERN)] | None
 _Mark = Annotated[Text, Field(max_length=16_000)]
 _WHERE = "/SOURCE/folder/document, or an id of an answer: SOURCE#42, document-12."
 _FORM = "Only documents whose path or title has this form: *.md, leave, 2025/**."
@@ -22,7 +23,7 @@ class TreeListing(BaseModel):
     """What is listed."""
 
     path: _Path = Field("/", description=_WHERE)
-    name: Annotated[Text, Field(max_length=MOST_PATTERN)] = Field("", description=f"{_FORM} At any depth.")
+    name: _Name = Field(None, description=f"{_FORM} At any depth.")
     after: _Mark = Field("", description="`next` of the page before.")
     limit: Annotated[int, Field(ge=1, le=MOST_ENTRIES)] = 100
 
@@ -35,7 +36,9 @@ class LineRange(BaseModel):
         None, description="The first; otherwise that of the passage named, or the document's."
     )
     lines: Annotated[int, Field(ge=1, le=MOST_LINES)] = 500
-    section: Annotated[Text, Field(max_length=1_000)] = Field("", description="Only what stands under this heading.")
+    section: Annotated[Text, Field(min_length=1, max_length=1_000)] | None = Field(
+        None, description="Only what stands under this heading."
+    )
 
 
 class LineSearch(BaseModel):
@@ -46,7 +49,7 @@ class LineSearch(BaseModel):
     regex: bool = Field(False, description="Whether the pattern is a regular expression (RE2).")
     case: bool = Field(False, description="Whether capital letters differ from small ones.")
     context: Annotated[int, Field(ge=0, le=MOST_CONTEXT)] = Field(0, description="Lines before and after each.")
-    name: Annotated[Text, Field(max_length=MOST_PATTERN)] = Field("", description=_FORM)
+    name: _Name = Field(None, description=_FORM)
     after: _Mark = Field("", description="`next` of the page before.")
     limit: Annotated[int, Field(ge=1, le=MOST_MATCHES)] = 50
 

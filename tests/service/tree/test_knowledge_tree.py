@@ -141,8 +141,9 @@ def test_a_section_is_read_with_what_is_below_it(library: Any) -> None:
     assert part.line == 5
     assert "31 March" in part.text
     assert "Sick" not in part.text
-    with pytest.raises(NotFound):
-        library.tree.read("/policies/leave.md", section="Overtime")
+    for none in ("Overtime", "", "#"):
+        with pytest.raises(NotFound):
+            library.tree.read("/policies/leave.md", section=none)
 
 
 def test_a_section_is_one_of_its_name(library: Any, tmp_path: Path) -> None:
@@ -323,6 +324,8 @@ def test_reading_is_in_the_audit(library: Any) -> None:
         lambda tree: tree.list("/policies", after="zz"),
         lambda tree: tree.list("/", after="policies"),
         lambda tree: tree.list("/", name="x" * 501),
+        lambda tree: tree.list("/", name=""),
+        lambda tree: tree.grep(LineQuery(pattern="a", name="")),
         lambda tree: tree.list("/", name="*", after="none of ours"),
         lambda tree: tree.grep(LineQuery(pattern="")),
         lambda tree: tree.grep(LineQuery(pattern="(", regex=True)),

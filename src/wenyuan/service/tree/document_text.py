@@ -167,6 +167,8 @@ def section_range(lines: Iterable[TextLine], heading: str, title: str) -> Sectio
     Args:
         title: The document's: it names all of its lines.
     """
+    if not _heading(heading):
+        return None
     found = list(sections(lines))
     same = [place for place, one in enumerate(found) if _heading(one.title) == _heading(heading)]
     if not same:

@@ -104,14 +104,14 @@ class LineQuery:
         regex: Whether the pattern is a regular expression (RE2); else a text, in any width.
         case: Whether capital letters differ from small ones.
         context: How many lines before and after each are given, too.
-        name: Only in documents whose path or title has this form.
+        name: Only in documents whose path or title has this form; None: in all.
     """
 
     pattern: str
     regex: bool = False
     case: bool = False
     context: int = 0
-    name: str = ""
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,13 @@ class KnowledgeTree:
     paths: PathFinder
 
     def list(
-        self, path: str = "/", principal: Principal = LOCAL, *, name: str = "", after: str = "", limit: int = 100
+        self,
+        path: str = "/",
+        principal: Principal = LOCAL,
+        *,
+        name: str | None = None,
+        after: str = "",
+        limit: int = 100,
     ) -> EntryPage:
         """What stands at a path: sources, folders and documents; of a document, its sections.
 
@@ -81,7 +87,7 @@ class KnowledgeTree:
         sources = self.access.readable_sources(principal)
         place = self.paths.at(path, sources)
         mark = PageMark.parse(after)
-        if name:
+        if name is not None:
             return self._named(path, place, sources, name, mark, limit)
         if place.source is None:
             names = [one for one in sorted(sources) if one > mark.source_id]
@@ -112,7 +118,7 @@ class KnowledgeTree:
 
     def read(
         self, path: str, principal: Principal = LOCAL, *, line: int | None = None, lines: int | None = 500,
-        section: str = "", door: str = "tree",
+        section: str | None = None, door: str = "tree",
     ) -> DocumentPart:  # fmt: skip
         """Lines of a document, as many as its terms allow to others than who keeps the library.
 
@@ -135,13 +141,13 @@ class KnowledgeTree:
         text = self._text(document, source, principal)
         if lines is None:
             text.deadline = None
-        within = section_range(text.lines(), section, document.title) if section else SectionLines(1)
+        within = SectionLines(1) if section is None else section_range(text.lines(), section, document.title)
         wanted = wanted_lines(
             text.lines() if within is not None else (), within or SectionLines(1), line=line,
-            passage_id=None if section else place.passage_id,
+            passage_id=None if section is not None else place.passage_id,
         )  # fmt: skip
         first = next(wanted, None)
-        if first is None and (line is not None or section):
+        if first is None and (line is not None or section is not None):
             raise NotFound(
                 msg("{path} has no such line or section", path=repr(path[:200])), hint=f"wenyuan fs ls {path[:200]}"
             )
@@ -183,7 +189,7 @@ class KnowledgeTree:
         _check_bound("limit", limit, 1, MOST_MATCHES)
         _check_bound("context", wanted.context, 0, MOST_CONTEXT)
         find = line_pattern(wanted.pattern, regex=wanted.regex, case=wanted.case)
-        named = name_pattern(wanted.name) if wanted.name else None
+        named = None if wanted.name is None else name_pattern(wanted.name)
         sources = self.access.readable_sources(principal)
         place = self.paths.at(path, sources)
         mark, deadline = PageMark.parse(after), self.paths.limit()

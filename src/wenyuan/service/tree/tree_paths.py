@@ -45,11 +45,6 @@ class Mount:
     source_id: str
     base: str
 
-    @property
-    def top(self) -> str:
-        """The address of its first folder."""
-        return self.base
-
     def path(self, address: str) -> str:
         """The path of an address of a document or folder: no other has the same."""
         rest = address.removeprefix(self.base)
