@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-part test-integrations test-issuer coverage lint check bench bench-peers bench-transfer lock clean
+.PHONY: demo test test-part test-integrations test-issuer coverage lint check bench bench-peers bench-transfer lock release clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -78,12 +78,23 @@ bench-peers: $(VENV)/.dev    ## compare with what one would take instead: DATA="
 bench-transfer: $(VENV)/.dev ## what the numbers of the score are worth elsewhere: DATA="FOLDER…", sets of one source joined by =
 	$(BIN)/python bench/transfer.py $(DATA) $(ARGS)
 
+# What it writes is not committed: dist/ has the wheel, the sources, their hashes, the bill of materials and where they come from.
+release: $(VENV)-release/.made  ## build what a release consists of from HEAD, twice, and check it
+	$(VENV)-release/bin/python scripts/release.py --python $(PYTHON)
+
+$(VENV)-release/.made: scripts/release.lock
+	$(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r $<
+	touch $@
+
 lock: $(VENV)/.dev           ## renew the lock files
 	$(PIP) install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group build --group dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o requirements-dev.lock
+	$(BIN)/uv pip compile --group release --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --quiet -o scripts/release.lock
 	for name in $(INTEGRATIONS); do $(BIN)/uv pip compile pyproject.toml tests/integrations/$$name/requirements.in \
 		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
 		-o tests/integrations/$$name/requirements.txt; done

@@ -14,7 +14,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.errors import VERSION
+from wenyuan.core.version import VERSION
 
 if TYPE_CHECKING:
     from wenyuan.app import create_library as create

@@ -251,7 +251,7 @@ def _answers(
     url = settings.cache.url.get_secret_value()
     if not url or settings.cache.seconds <= 0:
         return None
-    from wenyuan.core.errors import VERSION
+    from wenyuan.core.version import VERSION
     from wenyuan.service.search.cache_redis import FORMAT, RedisStore, open_redis, result_from_json, result_to_json
 
     client = open_redis(url)

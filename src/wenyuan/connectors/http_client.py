@@ -13,9 +13,10 @@ from urllib.parse import quote, urlsplit
 import httpcore2
 
 from wenyuan.core.connectors import Opening
-from wenyuan.core.errors import VERSION, DocumentRejected, EngineUnavailable, SourceError, msg
+from wenyuan.core.errors import DocumentRejected, EngineUnavailable, SourceError, msg
 from wenyuan.core.ports import until
 from wenyuan.core.remote_addresses import ascii_host, host_of
+from wenyuan.core.version import VERSION
 from wenyuan.runtime.bounded_calls import CallTimedOut
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.guarded_http import GuardedBackend

@@ -525,12 +525,6 @@ def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
     return msg("; did you mean {near}?", near=repr(near[0])) if near else ""
 
 
-# The version of the program: one place for all who tell it.
-
-
-VERSION = "0.1.0"
-
-
 # Closed objects refuse calls: none of their methods returns a result or waits for a lost resource.
 
 

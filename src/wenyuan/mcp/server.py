@@ -36,7 +36,8 @@ from mcp_types import (
 from mcp_types import Tool as ToolShape
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted, as_sent
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, as_sent
+from wenyuan.core.version import VERSION
 from wenyuan.mcp.door import DOOR
 from wenyuan.mcp.messages import InputLines, standard_input
 from wenyuan.mcp.paging import ReplyBlock

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from wenyuan.core.errors import VERSION
 from wenyuan.core.restrictions import REFUSED
+from wenyuan.core.version import VERSION
 from wenyuan.server.examples import SECURITY, told_by_example
 from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.request_schemas import JSON, REF, any_json, as_strict_json

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from wenyuan.core.errors import VERSION
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
+from wenyuan.core.version import VERSION
 from wenyuan.mcp.paging import DEFAULT_TOKENS
 from wenyuan.mcp.tools import TOOLS
 from wenyuan.server.handling import json_response

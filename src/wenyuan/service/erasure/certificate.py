@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.erasure import Erasure
-from wenyuan.core.errors import VERSION, NotFound
+from wenyuan.core.errors import NotFound
+from wenyuan.core.version import VERSION
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog

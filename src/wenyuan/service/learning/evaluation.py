@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, RetrievalFailed, msg
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed, msg
 from wenyuan.core.evaluation_records import CUT, AskedQuestion, Evaluation, WholeEvaluation, set_id_of
 from wenyuan.core.filters import Scope
 from wenyuan.core.learning_records import QuestionAddress
@@ -32,6 +32,7 @@ from wenyuan.core.scoring.evaluation import (
 )
 from wenyuan.core.scoring.reliability import PLACES, reliability
 from wenyuan.core.text.analysis import query_terms
+from wenyuan.core.version import VERSION
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning.lessons import Lesson, TrainingPassages, load_holdings, resolve
