@@ -28,7 +28,9 @@ SPDX: Mapping[str, str] = {
 """How packages of before licence expressions say it, and the expression for it."""
 IN_ITS_FILE: Mapping[str, str] = {"pysqlite3": "Zlib", "google-re2": "BSD-3-Clause"}
 """Packages that say it only in a file: what that file is."""
-_REACHING = re.compile(r"(?<![A-Za-z])(?:AGPL|GPL|SSPL)|GNU (?:Affero )?General Public|Server Side Public", re.IGNORECASE)
+_REACHING = re.compile(
+    r"(?<![A-Za-z])(?:AGPL|GPL|SSPL)|GNU (?:Affero )?General Public|Server Side Public", re.IGNORECASE
+)
 _TEXTS = {
     "en": (
         "# Licences\n\n[中文](licences.zh.md)\n\nWenyuan is under the [Apache License 2.0](../LICENSE); [NOTICE](../NOTICE) names "
@@ -79,7 +81,9 @@ def needed(requirements: Iterable[str]) -> dict[str, importlib.metadata.Distribu
 def licence_of(distribution: importlib.metadata.Distribution) -> str:
     """What a package says of itself: an expression, or else its licence field in a line, or its classifiers."""
     said = distribution.metadata
-    classified = [one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or () if one.startswith("License ::")]
+    classified = [
+        one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or () if one.startswith("License ::")
+    ]
     line = (said.get("License") or "").strip()
     short = line if line and "\n" not in line and len(line) <= 60 else ""
     by_class = " AND ".join(SPDX.get(one, one) for one in classified if one != "OSI Approved")

@@ -91,7 +91,17 @@ def bill_of_materials(python: str, tree: Path, wheel: Path, out: Path, moment: s
     with tempfile.TemporaryDirectory() as scratch:
         output(python, "-m", "venv", "--without-pip", scratch)
         own = Path(scratch, "bin", "python")
-        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", own, "install", "--quiet", "--no-compile")
+        pip = (
+            sys.executable,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "--python",
+            own,
+            "install",
+            "--quiet",
+            "--no-compile",
+        )
         output(*pip, "--no-deps", "--require-hashes", "-r", tree / "requirements.lock")
         output(*pip, "--no-deps", wheel)
         output(
@@ -128,7 +138,9 @@ def main() -> None:
     given.add_argument("--commit", default="HEAD")
     given.add_argument("--out", type=Path, default=ROOT / "dist", help="emptied first")
     given.add_argument("--python", default=sys.executable, help="whose environment the bill of materials is of")
-    given.add_argument("--no-materials", action="store_true", help="without the bill of materials, which needs an index")
+    given.add_argument(
+        "--no-materials", action="store_true", help="without the bill of materials, which needs an index"
+    )
     chosen = given.parse_args()
     commit = output("git", "rev-parse", "--verify", f"{chosen.commit}^{{commit}}").strip()
     moment = output("git", "show", "-s", "--format=%ct", commit).strip()
@@ -147,7 +159,7 @@ def main() -> None:
             if file.read_bytes() != other.read_bytes():
                 raise SystemExit(f"{file.name} has other bytes when it is built again")
             print(f"{file.name}: {file.stat().st_size:,} bytes, the same twice")
-        print(output(sys.executable, "-m", "twine", "check", "--strict", *files).strip())
+        print(output(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files).strip())
         if not chosen.no_materials:
             materials = bill_of_materials(chosen.python, tree, files[1], out, moment)
             held = json.loads(materials.read_text("utf-8"))["components"]

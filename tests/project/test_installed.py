@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-import wenyuan
 from wenyuan.runtime import installation
 from wenyuan.runtime.installation import install_command, own_pip, upgrade_command
 
@@ -133,11 +132,6 @@ with wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}) 
     create_app(library)
     print(library.retrieve_fragments(wenyuan.RetrievalRequest(query="leave", max_results=1)).status)
 """
-
-
-def test_the_program_tells_the_version_of_the_package() -> None:
-    """What answers, reports and records tell is the version that the package is built with."""
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"] == wenyuan.__version__
 
 
 def test_without_any_extra_a_library_is_made_asked_and_served(tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ def _readings(connection: sa.Connection) -> None:
 
 
 def _corrections(connection: sa.Connection) -> None:
-    """Add the tables of corrections."""
+    """Add the tables of corrections, and the index for last days to libraries that were made without it."""
+    schema.ending.create(connection, checkfirst=True)
     _with_column(connection, schema.passages.c.corrected)
     schema.corrections.create(connection, checkfirst=True)
 
