@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -166,3 +168,12 @@ def test_a_chat_api_is_asked_by_every_feature(places: dict[str, str]) -> None:
         printed = run("real_model", "--url", url, "--model", "none", "--timeout", "30", home=Path(places["home"]))
     assert asked
     assert printed.count("\n| ") >= 8
+
+
+def test_the_path_of_an_added_file_is_counted(places: dict[str, str], tmp_path: Path) -> None:
+    """Of a file that is taken in, functions, files and changes of file are printed; the library that was copied stays as it was."""
+    library = tmp_path / "library"
+    shutil.copytree(places["library"], library)
+    (tmp_path / "visitors.md").write_text("# Visitors\n\nVisitors sign in at the front desk.\n", "utf-8")
+    printed = run("read_path", str(library), "--add", str(tmp_path / "visitors.md"), home=Path(places["home"]))
+    assert re.search("1 added: [0-9]{3,} functions in [0-9]+ files, [0-9]{3,} changes of file", printed)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
 
 import pytest
 
 import wenyuan
 from wenyuan.core.filters import parse_filter
+from wenyuan.core.model import Passage
 from wenyuan.core.scoring.answerable import WITHOUT_ITS_NAME, WITHOUT_ITS_THINGS
 from wenyuan.core.text.synonyms import Synonym
+from wenyuan.service.search.coverage import Coverage
 
 TEXTS = {
     "门禁": "# 门禁管理\n\n办公楼大门早上七点半开门，晚上十点关门。忘带门禁卡的，在前台登记后由保安放行。\n\n补办门禁卡每张二十元。\n",
@@ -103,3 +107,25 @@ def test_a_name_that_is_nowhere_is_told_among_other_words(
     assert answer.missing_terms == names
     assert answer.answerable is not None and answer.answerable <= WITHOUT_ITS_NAME
     assert max(hit.score for hit in answer.hits) <= WITHOUT_ITS_NAME
+
+
+def test_where_the_best_hit_has_a_thing_no_other_is_read(
+    library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That a thing of the question stands somewhere is seen from the passage that its words find first."""
+    catalog, retriever = library.catalog, library._retriever
+    read: list[int] = []
+    passages = catalog.passages
+
+    def reading(numbers: Sequence[int], *given: Any) -> Mapping[int, Passage]:
+        read.extend(numbers)
+        return passages(numbers, *given)
+
+    monkeypatch.setattr(catalog, "passages", reading)
+    coverage = Coverage("morning sauna", "latin")
+    scope = retriever.scope([source.source_id for source in library.sources()], date(2026, 1, 1), None)
+    found = retriever._engine.keyword(["morn"], scope=scope, limit=10, deadline=retriever.limit()).hits
+    assert len(found) >= 2
+    absent = retriever._abstention._absent(coverage.words, [], coverage, scope, retriever.limit())
+    assert [word.text for word in absent] == ["sauna"]
+    assert read == [found[0].passage_id]

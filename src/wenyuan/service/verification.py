@@ -386,7 +386,7 @@ class Verifier:
         found = self.engine.keyword(search_terms(text), scope=scope, limit=_LOOKED_AT, deadline=deadline)
         passages = self.catalog.passages([hit.passage_id for hit in found.hits], deadline)
         for passage in passages.values():
-            guard(passage, scope)
+            guard([passage], scope)
         return [passages[hit.passage_id] for hit in found.hits if hit.passage_id in passages]
 
     def _of_documents(

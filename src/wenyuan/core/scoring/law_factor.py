@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from wenyuan.core.text.structure import clause_keys, without_clauses
+
+Array = np.ndarray[Any, Any]
 
 LAW = 0.1
 """What an article loses at most, relative to its score."""
@@ -30,18 +34,18 @@ def law_of(title: str, headings: Sequence[str]) -> str:
     return " ".join(without_clauses(unicodedata.normalize("NFKC", title)).split()).casefold()
 
 
-def shares(laws: Mapping[int, str], weight: float) -> Mapping[int, float]:
-    """The factors by which candidates of other statutes are reduced, above 1 − `weight`; candidates with factor 1 are
-    left out.
+def shares(laws: Array, weight: float) -> Array:
+    """The factors by which candidates of other statutes are reduced, (n,) float64 in 1 − `weight` … 1.
 
     Args:
-        laws: Of each candidate (see `law_of`).
+        laws: Of each candidate, (n,) int: the number of its statute, 0 for none.
         weight: `LAW`, or 0: no score is reduced.
     """
-    counts = Counter(law for law in laws.values() if law)
-    if len(counts) < 2:
-        return {}
-    spoken = {law: ((count - 1) / len(laws)) ** 0.5 for law, count in counts.items()}
-    most = max(spoken.values())
-    kept = {law: 1.0 - weight * (most - own) for law, own in spoken.items()}
-    return {candidate: kept[law] for candidate, law in laws.items() if law and kept[law] < 1.0}
+    counts = np.bincount(laws, minlength=1)
+    counts[0] = 0
+    spoken = {law: ((counts.item(law) - 1) / len(laws)) ** 0.5 for law in np.flatnonzero(counts).tolist()}
+    factors = np.ones(len(counts))
+    most = max(spoken.values(), default=0.0)
+    for law, own in spoken.items():
+        factors[law] = 1.0 - weight * (most - own)
+    return factors[laws]

@@ -132,7 +132,7 @@ class Field:
         answerable: The probability that any of them answers.
     """
 
-    __slots__ = ("_answerable", "_best", "_curve", "_middle", "_rivals", "_usual", "spread")
+    __slots__ = ("_answerable", "_best", "_curve", "_middle", "_numbers", "_rivals", "_usual", "spread")
 
     def __init__(self, candidates: Iterable[Candidate], curve: Curve, answerable: float = 1.0) -> None:
         near = nlargest(NEAR, candidates, key=lambda one: (one.score, -one.passage_id))
@@ -144,6 +144,7 @@ class Field:
         usual = (_TRUST_IN_USUAL * _USUAL + math.fsum(between)) / (_TRUST_IN_USUAL + len(between))
         self._curve, self._answerable = curve, answerable
         self._rivals = near[:RIVALS]
+        self._numbers = frozenset(one.passage_id for one in self._rivals)
         self._best: dict[int | None, tuple[tuple[float, ...] | None, float | None]] = {}
         self._middle = median(scores) if near else 0.0
         self._usual = usual
@@ -155,28 +156,33 @@ class Field:
 
     def features(self, one: Candidate) -> tuple[float, ...]:
         """How far a passage stands before the best other one, in score, keyword and vector, above the middle in spreads, and before
-        the best other one in the share of words.
+        the best other one in the share of words; 0 where shares are not known.
         """
-        best, covered = self._best_other(one)
+        number, (own, group) = one.passage_id, one.words
+        rival = number if number in self._numbers else None
+        if group is None and rival in self._best:
+            best, covered = self._best[rival]
+        else:
+            best, covered = self._best_other(number, group)
+            if group is None:
+                self._best[rival] = best, covered
         ahead = (0.5 * one.score, *_ALONE) if best is None else tuple(map(sub, one[1:4], best))
-        return *ahead, (one.score - self._middle) / self._usual, _more_words(one, covered)
+        more = 0.0 if own is None else _MORE_ALONE if covered is None else own - covered
+        return *ahead, (one.score - self._middle) / self._usual, more
 
-    def _best_other(self, one: Candidate) -> tuple[tuple[float, ...] | None, float | None]:
-        """The largest score, keyword and vector of the rivals of a passage, None without any; and their largest share of words."""
-        group = one.words.group
-        key = one.passage_id if any(rival.passage_id == one.passage_id for rival in self._rivals) else None
-        if group is None and key in self._best:
-            return self._best[key]
+    def _best_other(self, number: int, group: Hashable) -> tuple[tuple[float, ...] | None, float | None]:
+        """The largest score, keyword and vector of the rivals of a passage, None without any; and their largest share of words.
+
+        Args:
+            group: See `WordMatch`; its passages are no rivals.
+        """
         others = [
             rival for rival in self._rivals
-            if rival.passage_id != one.passage_id and (group is None or rival.words.group != group)
+            if rival.passage_id != number and (group is None or rival.words.group != group)
         ]  # fmt: skip
         best = tuple(map(max, zip(*(rival[1:4] for rival in others), strict=True))) if others else None
         shares = [rival.words.covered for rival in others if rival.words.covered is not None]
-        found = best, max(shares, default=None)
-        if group is None:
-            self._best[key] = found
-        return found
+        return best, max(shares, default=None)
 
     def evidences(self, candidates: Sequence[Candidate]) -> list[float]:
         """The evidence of each, none more than that of one which stands before it; they come in the order of their scores."""
@@ -202,14 +208,6 @@ class Field:
             "match": match, "answerable": self._answerable,
         }  # fmt: skip
         return hit._replace(score=min(1.0, self._answerable * match * hit.parts.get("trust", 1.0)), parts=parts)
-
-
-def _more_words(one: Candidate, best: float | None) -> float:
-    """How much more of what the question says a passage has than the best other one; 0 where that is not known."""
-    covered = one.words.covered
-    if covered is None:
-        return 0.0
-    return covered - best if best is not None else _MORE_ALONE
 
 
 def candidate(hit: Hit, words: Mapping[int, WordMatch]) -> Candidate:

@@ -36,7 +36,7 @@ from wenyuan.core.text.literals import (
 )
 from wenyuan.service.search.candidates import Ranked, why_empty
 from wenyuan.service.search.change_cache import Record
-from wenyuan.service.search.coverage import Coverage, whole_text
+from wenyuan.service.search.coverage import Coverage
 from wenyuan.service.search.legs import LegOutput, OwnLegs
 from wenyuan.service.search.nonsense import strange
 from wenyuan.service.search.question import AnalysedQuery
@@ -123,7 +123,7 @@ class Abstention:
         if missing:
             probability = min(probability, WITHOUT_ITS_CODE)
         lacking = _lacking(query, ranked, coverage)
-        absent = [word for word in lacking if not self._stands_somewhere(word.text, scope, deadline)]
+        absent = self._absent(lacking, ranked, coverage, scope, deadline) if lacking else []
         things = tuple(word.shown for word in absent)
         nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
         if self._settings.floor is None and probability < self.least:
@@ -155,11 +155,26 @@ class Abstention:
             strange=strange(query.subject, self._encoder),
         )
 
-    def _stands_somewhere(self, word: str, scope: Scope, deadline: Deadline) -> bool:
-        """Whether a passage of the scope has a content word; see `core.scoring.content_words`."""
-        result = self._engine.keyword(terms_for(word), scope=scope, limit=_CODE_HITS, deadline=deadline)
-        passages = self._record.passages(sorted(hit.passage_id for hit in result.hits), deadline)
-        return any(share_in(word, fold(whole_text(passage))) == 1.0 for passage in passages.values())
+    def _absent(
+        self, words: Sequence[Word], ranked: Ranked, coverage: Coverage, scope: Scope, deadline: Deadline
+    ) -> list[Word]:
+        """Those content words that no passage of the scope has; see `core.scoring.content_words`."""
+        open_ones = [
+            (word, [hit.passage_id for hit in self._engine.keyword(terms, scope=scope, limit=_CODE_HITS, deadline=deadline).hits])
+            for word, terms in ((word, terms_for(word.text)) for word in words)
+        ]  # fmt: skip
+        passages = {passage.passage_id: passage for _, passage in ranked}
+        for count in (1, _CODE_HITS):  # mostly the best hit has it, and the others need not be read
+            if unread := sorted({n for _, ids in open_ones for n in ids[:count]} - passages.keys()):
+                passages |= self._record.passages(unread, deadline)
+            open_ones = [
+                (word, ids)
+                for word, ids in open_ones
+                if not any(
+                    share_in(word.text, coverage.folded(passages[n])) == 1.0 for n in ids[:count] if n in passages
+                )
+            ]
+        return [word for word, _ in open_ones]
 
     def _may_stand(self, code: str, ranked: Ranked, scope: Scope, deadline: Deadline) -> bool:
         """Whether a passage of the scope has a code, however it is joined."""

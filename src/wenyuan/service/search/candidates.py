@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.formula import rescale, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion
 from wenyuan.core.scoring.probability import NEAR
-
-if TYPE_CHECKING:
-    pass
 
 # Which of the candidates count: floor, limit, and the guard that asks the record again.
 
@@ -139,15 +136,20 @@ def contenders(
     return counts
 
 
-def guard(passage: Passage, scope: Scope) -> None:
-    """Check a passage against the scope again. A passage outside it means that the engine is faulty: it is an error,
-    never filtered silently.
+def guard(passages: Iterable[Passage], scope: Scope) -> None:
+    """Check passages against the scope again. One outside it means that the engine is faulty: it is an error, never
+    filtered silently.
     """
-    if not allows(scope, passage):
-        raise EngineError(
-            msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
-            component="guard",
-        )
+    plain = scope.filter is None and scope.hidden is None
+    for passage in passages:
+        undated = (
+            passage.effective_from is None and passage.effective_until is None
+        )  # most of them, told by their source alone
+        if not (plain and undated and passage.source_id in scope.sources) and not allows(scope, passage):
+            raise EngineError(
+                msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
+                component="guard",
+            )
 
 
 def allows(scope: Scope, passage: Passage) -> bool:

@@ -37,9 +37,12 @@ from wenyuan.service.search.leg_execution import LegExecutor, Legs
 from wenyuan.service.search.query_vectors import QueryVectors
 from wenyuan.service.search.question import AnalysedQuery
 
+Array = np.ndarray[Any, Any]
+
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
 _NEAREST = 10  # general passages
+_MOST_REMEMBERED = 65_536  # passages whose nearness to what all have in common is remembered
 _MOST_LITERALS, _LITERAL_SHARE = 4, 0.5  # names that are looked for, and the share of the best score in their terms
 
 
@@ -143,6 +146,7 @@ class OwnLegs:
         self._vectors = vectors
         self._laws, self._labels = laws, labels
         self._executor = executor
+        self._common: dict[tuple[int, str], float] = {}
         here = engine.works_here and (vectors is None or getattr(vectors.encoder, "works_here", False))
         self._semaphore = FairSemaphore(usable_cores()) if here else None
 
@@ -150,9 +154,9 @@ class OwnLegs:
         """Statistics of the query vector cache; None without an encoder."""
         return None if self._vectors is None else self._vectors.counts()
 
-    def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
-        """The factors below 1 by which candidates of another statute are reduced, by passage id; `law`: see `Traits`."""
-        return law_shares(self._laws.of(candidates, deadline), law) if law else {}
+    def shares(self, candidates: Array, law: float, deadline: Deadline) -> Array:
+        """The factors by which candidates, (n,) int64, are reduced for being of another statute, (n,); `law`: see `Traits`."""
+        return law_shares(self._laws.of(candidates, deadline), law) if law else np.ones(len(candidates))
 
     def found(self, request: LegRequest) -> LegOutput:
         """The best candidates of both legs, best first.
@@ -206,9 +210,22 @@ class OwnLegs:
         to = self._engine.cosines(asked / length, [number], deadline=deadline).get(number)
         if to is None:  # it has no vector
             return 0.0
-        along = level * self._engine.cosines(common / level, [number], deadline=deadline).get(number, 0.0)
+        along = level * self._along(passage, common / level, deadline)
         apart = (1.0 - 2.0 * along + level * level) ** 0.5  # of the passage from what all have in common
         return float((to - common @ asked / length) / apart) if apart else 0.0
+
+    def _along(self, passage: Passage, common: Array, deadline: Deadline) -> float:
+        """The cosine of a passage to what all in its language have in common; neither ever changes, so it is remembered."""
+        known, key = self._common, (passage.passage_id, passage.language)
+        cosine = known.get(key)
+        if cosine is None:
+            cosine = self._engine.cosines(common, [passage.passage_id], deadline=deadline).get(passage.passage_id)
+            if cosine is None:  # it has no vector any more
+                return 0.0
+            if len(known) >= _MOST_REMEMBERED:
+                known = self._common = {}
+            known[key] = cosine
+        return cosine
 
     def apart(self, aim: Aim, cosine: float, language: str, deadline: Deadline) -> float:
         """By how much a cosine is larger than the mean of the largest `_NEAREST` to general passages.
@@ -240,12 +257,7 @@ class OwnLegs:
         words = legs.outcome(first, "keyword leg", deadline)
         reports = [LegReport(name="keyword", state="ok", ms=words.ms, hits=len(words.scores))]
         if second is None:
-            ids = list(words.scores)
-            shares = column(self.shares(ids, law, deadline), ids, 1.0)
-            found = fusion.candidates(
-                np.array(ids, np.int64), column(words.scores, ids), None, shares, column(words.reworded, ids, 0.0)
-            )
-            return LegOutput(found, reports, None)
+            return LegOutput(self._by_words(words, request), reports, None)
         near = legs.outcome(second, "vector leg", deadline)
         aim = near.aim
         reports.append(
@@ -257,8 +269,8 @@ class OwnLegs:
         known = {**near.cosines, **further}
         ids = [*near.cosines, *missing]
         cosines, keyword = aim.level(column(known, ids)), column(words.scores, ids)
-        shares = column(self.shares(ids, law, deadline), ids, 1.0)
         numbers = np.array(ids, np.int64)
+        shares = self.shares(numbers, law, deadline)
         if request.cut is not None:
             may = contenders(keyword, cosines, words.unseen, fusion, request.cut, shares)
             numbers, keyword, cosines, shares = numbers[may], keyword[may], cosines[may], shares[may]
@@ -270,6 +282,13 @@ class OwnLegs:
         keyword = np.where(unknown, column(others.scores, ids, 0.0), keyword)
         reworded = column({**words.reworded, **others.reworded}, ids, 0.0)
         return LegOutput(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim)
+
+    def _by_words(self, words: _Words, request: LegRequest) -> Candidates:
+        """The candidates of the keyword leg alone, in a library without vectors."""
+        profile, ids = request.profile, list(words.scores)
+        numbers, scores = np.array(ids, np.int64), column(words.scores, ids)
+        shares = self.shares(numbers, profile.traits.law, request.deadline)
+        return profile.fusion.candidates(numbers, scores, None, shares, column(words.reworded, ids, 0.0))
 
     def aim(
         self,

@@ -178,6 +178,7 @@ class OwnSearch:
         moved = len(passages) < len(candidates) and self._record.seq() != context.change
         if moved and context.deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
             raise PassagesMoved
+        guard(passages.values(), context.scope)
         said = reference.terms().union(*map(title_terms, passages.values())) if reference else ()
         told = self._engine.information(sorted(said), uncounted=context.scope.uncounted) if said else {}
         leeway = Leeway() if topic is None else Leeway.among(found.scores[:NEAR].tolist())
@@ -187,7 +188,6 @@ class OwnSearch:
             passage = passages.get(hit.passage_id)
             if passage is None:
                 continue  # the record has the last word
-            guard(passage, context.scope)
             if passage.recognition is not None and passage.recognition.confidence < self._settings.min_confidence:
                 continue
             settled = adjusted(hit, passage, request)

@@ -10,6 +10,8 @@ from datetime import date
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.hidden_documents import HiddenDocuments
@@ -408,9 +410,11 @@ class Retriever:
         script = script_of(question)
         return self._own.aim(script, vector, self.profile(script, None), self.limit())
 
-    def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
-        """Statute factors of candidates; see `OwnLegs.shares`."""
-        return self._own.shares(candidates, self.profile(SCRIPTS[0], None).traits.law, self.limit())
+    def shares(self, candidates: Sequence[int]) -> Mapping[int, float]:
+        """The statute factor of each candidate, by passage id; see `OwnLegs.shares`."""
+        law = self.profile(SCRIPTS[0], None).traits.law
+        factors = self._own.shares(np.array(candidates, np.int64), law, self.limit())
+        return dict(zip(candidates, factors.tolist(), strict=True))
 
     def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
         """Label vectors of passages, in libraries where labels count."""
