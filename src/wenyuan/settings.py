@@ -93,6 +93,8 @@ class EncoderSettings(_Section):
     pooling: Literal["mean", "cls", "last"] | None = None  # onnx_dir; None: what the directory says
     scale: tuple[float, float] | None = None  # onnx_dir, http: cosines from unrelated to identical
     timeout: float = Field(default=10.0, gt=0, le=600)
+    batch: int = Field(default=32, ge=1, le=1_000)  # http: texts in one request; fewer while the server refuses
+    concurrency: int = Field(default=4, ge=1, le=256)  # http: requests for passages at once, by one process
     threads: int = Field(default=0, ge=0, le=256)  # 0: one per core
 
     @field_validator("scale")

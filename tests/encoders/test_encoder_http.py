@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import numpy as np
@@ -16,6 +18,7 @@ from listening import listening
 from patience import HANGS, in_time
 from wenyuan.core.errors import ConfigError, EncoderError, EncoderTimeout, EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Deadline, Encoder
+from wenyuan.encoders import request_pace
 from wenyuan.encoders.http import HttpEncoder, open_http
 from wenyuan.runtime import json_endpoint
 
@@ -216,6 +219,69 @@ def test_the_deadline_leaves_no_room_for_another_attempt(
     with in_time(), pytest.raises(EncoderUnavailable, match="HTTP 503"):
         encoder.encode_queries(["报销"], deadline=deadline)
     assert len(server.seen) == 1
+
+
+# --- as much as it takes -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_pace, "_FIRST_PAUSE", 0.01)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("fault", ["429", "503", "413"])
+def test_who_is_refused_asks_for_less(server: Server, encoder: HttpEncoder, fault: str) -> None:
+    """A refusal halves the batch; every text has its vector all the same, in order."""
+    server.faults = [fault, fault]
+    found = encoder.encode_passages(TEXTS)
+    assert np.allclose(found, MODEL.encode_passages(TEXTS), atol=1e-6)
+    assert [len(body["input"]) for _, _, body in server.seen] == [4, 2, *[1] * 8, 2], "after eight answers the batch grows"
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_batch_grows_again(server: Server, encoder: HttpEncoder) -> None:
+    """After some answers in a row the batch grows, up to what was set."""
+    server.faults = ["503"]
+    texts = [f"text {number}" for number in range(60)]
+    encoder.encode_passages(texts)
+    sizes = [len(body["input"]) for _, _, body in server.seen]
+    assert sizes[:2] == [4, 2]
+    assert max(sizes[2:]) == 4
+
+
+@pytest.mark.usefixtures("patient")
+def test_refusals_are_bounded(server: Server, encoder: HttpEncoder) -> None:
+    """A server that only refuses is an error at last, with its status; one text that is too large is so at once."""
+    server.fault = "503"
+    with pytest.raises(EncoderUnavailable, match="HTTP 503"):
+        encoder.encode_passages(TEXTS)
+    assert len(server.seen) < 12
+    server.fault, server.seen = "413", []
+    with pytest.raises(EncoderUnavailable, match="HTTP 413"):
+        encoder.encode_passages(TEXTS[:1])
+    assert len(server.seen) == 2
+
+
+@pytest.mark.usefixtures("patient")
+def test_requests_at_once_are_bounded(server: Server) -> None:
+    """Of eight threads no more than two ask at the same time."""
+    pace = request_pace.RequestPace(8, 2)
+    most, now, lock = 0, 0, threading.Lock()
+
+    def ask(_: int) -> None:
+        nonlocal most, now
+        with pace.request():
+            with lock:
+                now += 1
+                most = max(most, now)
+            time.sleep(0.01)
+            with lock:
+                now -= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(ask, range(24)))
+    assert most == 2
 
 
 # --- the driver ---------------------------------------------------------------------------------------------------

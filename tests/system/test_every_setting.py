@@ -58,7 +58,7 @@ PLAIN: Mapping[str, Any] = {
 }  # fmt: skip
 MODELS: Mapping[str, Any] = {
     "encoder.kind": "http", "encoder.model": "m", "encoder.key": "secret", "encoder.query_prefix": "q: ",
-    "encoder.passage_prefix": "p: ", "encoder.scale": [0.1, 0.9], "encoder.timeout": 20, "search.deadline": 50,
+    "encoder.passage_prefix": "p: ", "encoder.scale": [0.1, 0.9], "encoder.timeout": 20, "encoder.batch": 8, "encoder.concurrency": 2, "search.deadline": 50,
     "reranker.kind": "http", "reranker.dialect": "cohere", "reranker.model": "r", "reranker.key": "secret",
     "reranker.batch": 8, "reranker.scores": "probability", "reranker.top_n": 5, "reranker.blend": [0.1, 0.2, 0.3],
     "reranker.timeout": 20, "reranker.required": False,

@@ -21,6 +21,7 @@ from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.document_counts import DocumentCounts
 from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
+from wenyuan.catalog.embedding_batches import EmbeddingBatches
 from wenyuan.catalog.erasures import StoredErasures
 from wenyuan.catalog.evaluations import Evaluations
 from wenyuan.catalog.gap_decisions import GapDecisions
@@ -37,6 +38,7 @@ from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.name_vectors import StoredNameVectors
 from wenyuan.catalog.rules.writes import RuleWrites
 from wenyuan.catalog.sorted_documents import SortedDocuments
+from wenyuan.catalog.source_runs import SourceRuns
 from wenyuan.catalog.sources import SourceRegistry
 from wenyuan.catalog.sql import translated
 from wenyuan.catalog.stated_files import StatedFiles
@@ -91,7 +93,11 @@ class Catalog:
         self.citations = Citations(database)
         self.anchor, self.history = Anchor(database), PastDocuments(database)
         self.stated, self.memberships, self.known = StatedFiles(database), Groups(database), People(database)
-        self.forgotten = StoredErasures(database)
+        self.forgotten, self.taken_in, self.batches = (
+            StoredErasures(database),
+            SourceRuns(database),
+            EmbeddingBatches(database),
+        )
         self.decided, self.disputed, self.golden = (
             GapDecisions(database),
             ConflictRecords(database),
@@ -216,7 +222,7 @@ class Catalog:
 
     def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the lock for ingesting or removing one source; in a folder one source at a time, with the index."""
-        return self.database.place.held_source(source_id, wait=wait)
+        return self.taken_in.run(source_id, wait=wait)
 
     def indexing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the lock for writing to an index in the library's folder."""
@@ -429,6 +435,19 @@ class Catalog:
     holds = delegate("forgotten", StoredErasures.holds)
     withheld = delegate("forgotten", StoredErasures.withheld)
     withhold = delegate("forgotten", StoredErasures.withhold)
+
+    put_batch = delegate("batches", EmbeddingBatches.put_batch)
+    take_batch = delegate("batches", EmbeddingBatches.take_batch)
+    renew_lease = delegate("batches", EmbeddingBatches.renew_lease)
+    give_vectors = delegate("batches", EmbeddingBatches.give_vectors)
+    give_back = delegate("batches", EmbeddingBatches.give_back)
+    batch_outcome = delegate("batches", EmbeddingBatches.batch_outcome)
+    remove_batches = delegate("batches", EmbeddingBatches.remove_batches)
+    note_worker = delegate("batches", EmbeddingBatches.note_worker)
+    remove_worker = delegate("batches", EmbeddingBatches.remove_worker)
+    workers = delegate("batches", EmbeddingBatches.workers)
+    runs = delegate("batches", EmbeddingBatches.runs)
+    note_progress = delegate("taken_in", SourceRuns.note_progress)
 
     adopt_calibration = delegate("judged", Calibrations.adopt_calibration)
     undo_calibration = delegate("judged", Calibrations.undo_calibration)

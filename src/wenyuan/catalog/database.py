@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -185,3 +185,14 @@ class Database:
             yield connection
             for last in self.before_commit:
                 last(connection)
+
+    @contextmanager
+    def claiming(self, doing: str, wait: float = 10.0) -> Iterator[sa.Connection]:
+        """A transaction on who works at what. In a folder it waits for the writer; on PostgreSQL it does not."""
+        apart = self.claims is not self.writer
+        with (
+            nullcontext() if apart else self.writing(wait=wait),
+            translated(doing),
+            self.claims.begin() as connection,
+        ):
+            yield connection

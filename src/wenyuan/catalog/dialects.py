@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from typing import Any
 
 import sqlalchemy as sa
@@ -63,6 +64,13 @@ def alone(connection: sa.Connection, number: int) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_LOCK, {"number": number})
+
+
+def clock(connection: sa.Connection) -> float:
+    """Seconds since the epoch, by the one clock that all who share the database have."""
+    if connection.dialect.name == "postgresql":
+        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+    return time.time()
 
 
 class agent_of(sa.ColumnElement[str]):  # noqa: N801  (a function of SQL)

@@ -32,6 +32,7 @@ from wenyuan.core.redaction.policy import ERASED_MARK
 OF_DOCUMENTS = frozenset({"documents", "passages", "readings"})
 SILENT = frozenset({
     "commits", "vectors", "rule_clauses_read", "erasures", "tunings", "judge_calibrations", "conflicts",
+    "source_runs", "workers",
 })  # fmt: skip
 """Tables without a text of anybody: numbers, hashes, weights, and what erasures say of themselves."""
 PLACES: Mapping[str, str] = {
@@ -41,13 +42,13 @@ PLACES: Mapping[str, str] = {
     "evaluations": "evaluations", "task_profiles": "profiles", "rule_nodes": "rules", "rule_aliases": "rules",
     "rule_statements": "rules", "rule_evidences": "evidence", "rule_reviews": "rules", "synonyms": "synonyms",
     "access_lists": "readers", "stated_files": "addresses", "erasure_holds": "holds", "withheld_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
-    "people": "people",
+    "people": "people", "embedding_batches": "batches",
     "conflict_decisions": "conflicts", "gap_closings": "gaps", "gap_answers": "gaps", "golden_questions": "golden",
 }  # fmt: skip
 """By table, what people call the place."""
 OTHER = "other"
 """The place of a table that has no name among these."""
-_DELETED = frozenset({"failures", "addresses", "entries", "context_sentences"})
+_DELETED = frozenset({"failures", "addresses", "entries", "context_sentences", "embedding_batches"})
 """Tables whose rows are made anew when documents are read, and so go as a whole."""
 _RULES = frozenset({"rule_nodes", "rule_aliases", "rule_statements", "rule_evidences", "rule_reviews"})
 EARLY: Mapping[str, frozenset[str]] = {

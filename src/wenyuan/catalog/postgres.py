@@ -75,7 +75,8 @@ SELECT concat_ws(':', (SELECT system_identifier FROM pg_catalog.pg_control_syste
     (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema()))
 """
 _HOLDS_WORDS = (
-    "documents, passages, vectors, failures, addresses, entries, stated_files, sources, rule_evidences, library"
+    "documents, passages, vectors, failures, addresses, entries, stated_files, sources, rule_evidences, "
+    "embedding_batches, library"
 )
 
 

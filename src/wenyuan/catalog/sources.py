@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from wenyuan.catalog.dialects import insert_new, next_seq
 from wenyuan.catalog.document_readers import apply_patterns
 from wenyuan.catalog.rows import source_of, source_row
 from wenyuan.catalog.rules.writes import drop_evidence_of
-from wenyuan.catalog.sql import now, translated
+from wenyuan.catalog.sql import now
 from wenyuan.catalog.typed_names import refuse_erased
 from wenyuan.catalog.writes import forget_source, retire
 from wenyuan.core.errors import NotFound, msg
@@ -110,7 +109,7 @@ class SourceRegistry:
     def put_source_state(self, state: SourceState) -> None:
         """Store a source's state. This is no change of the library: nothing derived depends on it."""
         values = {name: getattr(state, name) for name in SourceState.__slots__}
-        with self._claiming("writing the state of a source", 10.0) as connection:
+        with self.database.claiming("writing the state of a source", 10.0) as connection:
             connection.execute(t.source_state.delete().where(t.source_state.c.source_id == state.source_id))
             connection.execute(t.source_state.insert(), values)
 
@@ -130,7 +129,7 @@ class SourceRegistry:
         if due_by is not None:
             free.append(s.next_refresh <= due_by)
         fresh = SourceState(source_id=source_id)
-        with self._claiming("claiming a source", wait) as connection:
+        with self.database.claiming("claiming a source", wait) as connection:
             values = {name: getattr(fresh, name) for name in SourceState.__slots__}
             connection.execute(insert_new(connection, t.source_state), values)
             by = connection.scalar(sa.select(s.claimed_by).where(s.source_id == source_id)) or ""
@@ -147,17 +146,6 @@ class SourceRegistry:
         """Release a worker's claim and store the source's state; False when the worker no longer holds the claim."""
         s = t.source_state.c
         mine = t.source_state.update().where(s.source_id == source_id, s.claimed_by == worker)
-        with self._claiming("writing the state of a source", wait) as connection:
+        with self.database.claiming("writing the state of a source", wait) as connection:
             done = connection.execute(mine.values(claimed_by="", claimed_until=None, **values))
         return done.rowcount == 1
-
-    @contextmanager
-    def _claiming(self, doing: str, wait: float) -> Iterator[sa.Connection]:
-        """A transaction on claims. In a folder it waits for the writer lock; on PostgreSQL it does not."""
-        apart = self.database.claims is not self.database.writer
-        with (
-            nullcontext() if apart else self.database.writing(wait=wait),
-            translated(doing),
-            self.database.claims.begin() as connection,
-        ):
-            yield connection

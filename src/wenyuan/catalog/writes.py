@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.batch_tables import embedding_batches, source_runs
 from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import insert_new, next_seq
 from wenyuan.catalog.document_readers import readers_committed
@@ -247,7 +248,7 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
     forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
-    for told in (t.entries, t.addresses, document_readers, stated_files):
+    for told in (t.entries, t.addresses, document_readers, stated_files, embedding_batches, source_runs):
         connection.execute(told.delete().where(told.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))

@@ -128,12 +128,15 @@ def worker(
     ctx: typer.Context,
     poll: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks.")] = 30.0,
     once: Annotated[bool, typer.Option("--once", help="What is due now, then end.")] = False,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, max=64, metavar="N", help="Threads that embed, for other workers, too.")
+    ] = 1,
 ) -> None:
-    """Refresh sources whenever they are due, until Ctrl-C or SIGTERM. Any number of workers may run.
+    """Refresh sources whenever they are due, until Ctrl-C or SIGTERM. Any number of workers may run, and share the work of a large source.
 
     Example:
       wenyuan worker
-      wenyuan worker --poll 5
+      wenyuan worker --jobs 4 --poll 5
     """
     from wenyuan.service.operations.refresh import Worker
 
@@ -147,7 +150,7 @@ def worker(
             outcomes.append(outcome)
         show_outcome(terminal, outcome)
 
-    with opened(terminal) as found, _stopping() as stop:
+    with opened(terminal) as found, _stopping() as stop, found.ingestion.embedding(jobs):
         note_keyword_only(terminal, found)
         made = Worker(found)
         found.change_review.begin()

@@ -60,6 +60,7 @@ from wenyuan.cli.tasks import app as task_app
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.cli.tune import tune
 from wenyuan.cli.verify import verify
+from wenyuan.cli.workers import workers
 from wenyuan.core.errors import msg
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ _COMMANDS: Commands = {
     "apply": (apply, "Make it what a registry file says."),
     "refresh": (refresh, "Refresh sources."),
     "worker": (worker, "Refresh sources when they are due."),
+    "workers": (workers, "See who works, and how far."),
     "search": (search, "Search the library."),
     "retrieve": (retrieve, "Rules above cases above templates."),
     "answer": (answer, "Answer with a language model, every claim quoted."),

@@ -17,13 +17,12 @@ text must have come back once: an answer with one left out, named twice or unkno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import httpx2
 import numpy as np
-from numpy.typing import NDArray
 
 from wenyuan.core.errors import (
     ConfigError,
@@ -40,7 +39,8 @@ from wenyuan.core.model import EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.blending import checked_scores
 from wenyuan.core.scoring.vector_checks import checked_vectors
-from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, address
+from wenyuan.encoders.request_pace import RequestPace
+from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, NotUnderstood, address
 
 # An encoder behind HTTP: any server that speaks OpenAI's ``POST /v1/embeddings``.
 #
@@ -49,6 +49,10 @@ from wenyuan.runtime.json_endpoint import EndpointKind, JsonEndpoint, address
 
 
 ENCODER = EndpointKind("encoder", EncoderUnavailable, EncoderTimeout)
+_TOO_LARGE = 413
+_TOO_MUCH = (429, 503, _TOO_LARGE)
+_PATIENCE = 6  # refusals of one batch in a row that are waited for
+_LONGEST_WAIT = 30.0  # seconds; who asks for a longer wait is not waited for
 _PROBES = ("知识服务的第一条规定", "An apple a day keeps the doctor away")
 
 
@@ -62,6 +66,7 @@ def open_http(  # noqa: PLR0913  (settings, each by its name)
     passage_prefix: str = "",
     timeout: float = 30.0,
     batch: int = 32,
+    concurrency: int = 4,
     scale: tuple[float, float] = (0.0, 1.0),
     transport: httpx2.BaseTransport | None = None,
 ) -> HttpEncoder:
@@ -75,7 +80,8 @@ def open_http(  # noqa: PLR0913  (settings, each by its name)
         query_prefix: Put before queries.
         passage_prefix: Put before passages.
         timeout: Seconds for one request from its start to the end of the answer.
-        batch: Texts in one request.
+        batch: Texts in one request at most; fewer while the server refuses or is too slow.
+        concurrency: Requests for passages at once at most.
         scale: Cosines of this model from unrelated to identical texts (see `EncoderFingerprint`).
         transport: For tests.
 
@@ -102,6 +108,7 @@ def open_http(  # noqa: PLR0913  (settings, each by its name)
             scale=scale,
         ),
         batch=batch,
+        concurrency=concurrency,
     )
     if dimension is None:
         try:
@@ -115,10 +122,13 @@ def open_http(  # noqa: PLR0913  (settings, each by its name)
 class HttpEncoder:
     """Text → vectors over HTTP; made by `open_http`. Thread-safe."""
 
-    def __init__(self, server: JsonEndpoint, fingerprint: EncoderFingerprint, *, batch: int) -> None:
+    def __init__(
+        self, server: JsonEndpoint, fingerprint: EncoderFingerprint, *, batch: int, concurrency: int
+    ) -> None:
         self.fingerprint = fingerprint
         self.component = server.component
         self._server, self._batch = server, batch
+        self._pace = RequestPace(batch, concurrency)
 
     def measure(self) -> None:
         """Determine the dimension of the vectors, and check that different texts get different vectors."""
@@ -135,36 +145,67 @@ class HttpEncoder:
             EncoderUnavailable: it cannot be reached, refused, or answered something else than embeddings.
             VectorRejected: it answered with something that is no vector.
         """
-        return self._encode(self.fingerprint.query_prefix, texts, deadline, None)
+        dimension = self.fingerprint.dimension
+        parts = [np.zeros((0, dimension), np.float32)]
+        for start in range(0, len(texts), self._batch):
+            part = texts[start : start + self._batch]
+            rows = self._ask([self.fingerprint.query_prefix + text for text in part], deadline)
+            parts.append(checked_vectors(rows, len(part), dimension, self.component, texts=part))
+        return np.concatenate(parts)
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
-        return self._encode(self.fingerprint.passage_prefix, [as_written(text) for text in texts], None, progress)
+        """Unit vectors of passages. Where the server refuses or is late, it is asked for less, and later.
+
+        Raises:
+            EncoderError: as of queries, after `_PATIENCE` refusals of one batch in a row.
+        """
+        dimension, prefix = self.fingerprint.dimension, self.fingerprint.passage_prefix
+        parts, start, patience = [np.zeros((0, dimension), np.float32)], 0, _PATIENCE
+        written = [prefix + as_written(text) for text in texts]
+        while start < len(written):
+            part = written[start : start + self._pace.size]
+            rows = self._passages(part, last=not patience)
+            if rows is None:
+                patience -= 1
+                if progress:
+                    progress(0)
+                continue
+            parts.append(checked_vectors(rows, len(part), dimension, self.component, texts=part))
+            start, patience = start + len(part), _PATIENCE
+            if progress:
+                progress(len(part))
+        return np.concatenate(parts)
+
+    def _passages(self, part: Sequence[str], *, last: bool) -> list[Any] | None:
+        """Raw vectors of one batch; None where the server refused it and is to be asked again, for less.
+
+        Args:
+            last: A refusal is raised.
+        """
+        with self._pace.request():
+            try:
+                rows = self._ask(part, None, told=() if last else _TOO_MUCH)
+            except NotUnderstood as refusal:
+                if refusal.wait > _LONGEST_WAIT or (refusal.status == _TOO_LARGE and len(part) == 1):
+                    return self._ask(part, None)
+                self._pace.refused(refusal.wait)
+                return None
+            except EncoderTimeout:
+                if last or len(part) == 1:
+                    raise
+                self._pace.refused()
+                return None
+        self._pace.answered()
+        return rows
 
     def close(self) -> None:
         """Close the connections."""
         self._server.close()
 
-    def _encode(
-        self,
-        prefix: str,
-        texts: Sequence[str],
-        deadline: Deadline | None,
-        progress: Callable[[int], None] | None,
-    ) -> NDArray[np.float32]:
-        dimension = self.fingerprint.dimension
-        parts = [np.zeros((0, dimension), np.float32)]
-        for start in range(0, len(texts), self._batch):
-            part = texts[start : start + self._batch]
-            rows = self._ask([prefix + text for text in part], deadline)
-            parts.append(checked_vectors(rows, len(part), dimension, self.component, texts=part))
-            if progress:
-                progress(len(part))
-        return np.concatenate(parts)
-
-    def _ask(self, texts: Sequence[str], deadline: Deadline | None) -> list[Any]:
-        """One batch: raw vectors in the order of the texts."""
+    def _ask(self, texts: Sequence[str], deadline: Deadline | None, *, told: Collection[int] = ()) -> list[Any]:
+        """One batch: raw vectors in the order of the texts; NotUnderstood for a status of `told`."""
         body = {"model": self.fingerprint.id, "input": list(texts), "encoding_format": "float"}
-        return _rows(self._server.ask(body, deadline), len(texts), self.component)
+        return _rows(self._server.ask(body, deadline, told=told), len(texts), self.component)
 
 
 def _rows(answer: Any, count: int, component: str) -> list[Any]:

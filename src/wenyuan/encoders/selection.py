@@ -40,6 +40,8 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
                 settings.model,
                 key=settings.key.get_secret_value(),
                 timeout=settings.timeout,
+                batch=settings.batch,
+                concurrency=settings.concurrency,
                 **_without_none(dimension=settings.dimension, **_use(settings)),
             )
 

@@ -56,7 +56,15 @@ class EndpointKind:
 
 
 class NotUnderstood(Exception):
-    """The endpoint refuses the form of a request with a status that the caller handles."""
+    """The endpoint refuses a request with a status that the caller handles.
+
+    Args:
+        wait: Seconds that it asks to wait for; 0 where it names none.
+    """
+
+    def __init__(self, status: int, wait: float = 0.0) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.wait = status, wait
 
 
 class _Retry(Exception):
@@ -139,7 +147,7 @@ class JsonEndpoint:
                 self._client.stream("POST", self._endpoint, json=body, timeout=max(seconds, 1e-3)) as answer,
             ):
                 if answer.status_code in told:
-                    raise NotUnderstood
+                    raise NotUnderstood(answer.status_code, _asked_wait(answer))
                 self._check_status(answer)
                 content = read_whole(answer.iter_bytes(), self._kind.most_bytes or _MOST_BYTES)
         except TooLarge as error:
@@ -172,8 +180,7 @@ class JsonEndpoint:
             msg("answered HTTP {status}", status=status), component=self.component, hint=hint
         )
         if status in (429, 503):
-            asked = answer.headers.get("retry-after", "")
-            raise _Retry(failure, float(asked) if re.fullmatch(r"[0-9]{1,6}", asked) else 0.0)
+            raise _Retry(failure, _asked_wait(answer))
         raise failure
 
 
@@ -198,6 +205,11 @@ def address(url: str, path: str, kind: EndpointKind, *, default: str = "") -> ht
         raise ConfigError(msg("the {name}'s URL holds a password; use the key instead", name=kind.name))
     before = parsed.path.rstrip("/")
     return parsed.copy_with(path=before if before.endswith(path) else f"{before or default}{path}")
+
+
+def _asked_wait(answer: httpx2.Response) -> float:
+    asked = answer.headers.get("retry-after", "")
+    return float(asked) if re.fullmatch(r"[0-9]{1,6}", asked) else 0.0
 
 
 def _port(url: httpx2.URL) -> int:

@@ -33,6 +33,7 @@ from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.impact.finder import Impact
 from wenyuan.service.ingest.corrections import CorrectionDesk
+from wenyuan.service.ingest.embedding_workers import EmbeddingWorkers
 from wenyuan.service.ingest.ingester import ConnectorAccess, Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
 from wenyuan.service.ingest.quarantine import Quarantine
@@ -201,6 +202,7 @@ def assembled(
         uploads=uploaded, redacting=questions.redacting, remote=reading.remote, scanner=reading.scanner,
         recognition=reading.recognition,
         contexts=ContextSentences(catalog=catalog, llm=llm, settings=settings.llm),
+        workers=EmbeddingWorkers(catalog, encoder),
     )  # fmt: skip
     ingestion = Ingestion(ingester=ingester, traits=traits, health=health, refusal=models.refusal)
     uploads = Uploads(catalog=catalog, ingestion=ingestion, keep=settings.uploads.keep_versions)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.model import NewPassage, embedded_text, heading_text, indexed_headings, label_text, shown_title
@@ -53,17 +54,35 @@ class Embedding:
             self._labels[label_key] = label
         return replace(passage, vector_key=key, label_key=label_key)
 
-    def vectors(self, progress: Callable[[int], None] | None = None) -> Mapping[str, Any]:
-        """Embed what the catalog does not have; (dim,) float32 by key."""
+    def missing(self, ready: Collection[str] = ()) -> tuple[dict[str, str], dict[str, str]]:
+        """What is to be embedded, by key: passages, and labels.
+
+        Args:
+            ready: Keys of vectors that are there already, beside those of the catalog.
+        """
+        if self._encoder is None:
+            return {}, {}
+        wanted = [key for key in (*self._texts, *self._labels) if key not in ready]
+        absent = {*wanted} - self._catalog.known_vectors(wanted)
+        passages = {key: text for key, text in self._texts.items() if key in absent}
+        return passages, {key: text for key, text in self._labels.items() if key in absent}
+
+    def vectors(
+        self, progress: Callable[[int], None] | None = None, ready: Mapping[str, Any] = MappingProxyType({})
+    ) -> Mapping[str, Any]:
+        """Embed what neither the catalog nor `ready` has; (dim,) float32 by key, with those of `ready`."""
         if self._encoder is None:
             return {}
-        vectors: dict[str, Any] = {}
-        for texts, tell in ((self._texts, progress), (self._labels, None)):  # what is counted are passages
-            known = self._catalog.known_vectors(list(texts))
-            new = {key: text for key, text in texts.items() if key not in known}
+        vectors: dict[str, Any] = dict(ready)
+        for new, tell in zip(self.missing(ready), (progress, None), strict=True):  # what is counted are passages
             if new:
                 vectors |= zip(new, self._encoder.encode_passages(list(new.values()), progress=tell), strict=True)
         return vectors
+
+    def keep_only(self, keys: Collection[str]) -> None:
+        """Drop what was collected for documents that are not stored."""
+        self._texts = {key: text for key, text in self._texts.items() if key in keys}
+        self._labels = {key: text for key, text in self._labels.items() if key in keys}
 
     def clear(self) -> None:
         """Drop everything collected."""

@@ -24,6 +24,7 @@ from wenyuan.core.source_readers import FRONT_MATTER, readers_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
 from wenyuan.service.ingest.addresses import Addresses
+from wenyuan.service.ingest.document_digests import digest
 from wenyuan.service.ingest.file_permissions import ConnectorPermissions, LocalPermissions, check_no_permissions
 from wenyuan.service.ingest.local_files import PRIVATE, LocalHoldings, find_files, of_library
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
@@ -33,7 +34,7 @@ from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.ingest.redaction_change import RedactionChange, change_of
 from wenyuan.service.ingest.remote_files import Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.removed_uploads import take_away
-from wenyuan.service.ingest.source_run import SourceRun, digest
+from wenyuan.service.ingest.source_run import SourceRun
 from wenyuan.service.ingest.versions import FOLDER, Arrivals
 from wenyuan.service.rules.withdrawn_evidence import WithdrawnEvidence, follow_quotes
 from wenyuan.service.upload_journal import recover_unless_busy
@@ -41,6 +42,7 @@ from wenyuan.service.upload_journal import recover_unless_busy
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
     from wenyuan.service.generation.context_sentences import ContextSentences
+    from wenyuan.service.ingest.embedding_workers import EmbeddingWorkers
 
 
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
@@ -81,6 +83,7 @@ class Ingester:
         recognition: Recognises pages by OCR while `read` runs.
         contexts: What gives passages their context sentences; None: nothing does.
         scanner: What `read` and `remote` ask first; None: nothing.
+        workers: Who embeds beside the run; None: nobody does.
     """
 
     catalog: Catalog
@@ -94,6 +97,7 @@ class Ingester:
     recognition: OcrReading = NO_RECOGNITION
     contexts: ContextSentences | None = None
     scanner: Scanner | None = None
+    workers: EmbeddingWorkers | None = None
 
     def ingest(
         self,
@@ -133,6 +137,8 @@ class Ingester:
                 if change.to_more:  # what was stored may not stay, though it cannot be read again
                     self._end(change, report)
                 raise
+            finally:
+                run.close()
             run.settle_versions()
             self._end(change, report)
             if run.addresses.forget_outspoken():
@@ -232,7 +238,7 @@ class Ingester:
             try:
                 run.take_all(found)
             except SourceError:
-                run.flush()  # what was read before the listing broke off stays
+                run.finish()  # what was read before the listing broke off stays
                 raise
         if found.cut:
             run.hold_unmet(found.cut)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from types import MappingProxyType
@@ -173,6 +173,15 @@ class Ingestion:
         self._settle()
         self._audited(report)
         return report
+
+    def embedding(self, jobs: int) -> AbstractContextManager[None]:
+        """A context in which this process embeds for all who take sources in, with so many threads.
+
+        Raises:
+            CatalogVersion: a worker of a newer program is at work on this library.
+        """
+        workers = self.ingester.workers
+        return nullcontext() if workers is None or self.refusal else workers.at_work(jobs)
 
     def behind(self, source: Source) -> bool:
         """Whether a source must be read again because its redaction became stricter."""

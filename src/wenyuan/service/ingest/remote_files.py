@@ -6,7 +6,7 @@ import hashlib
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -186,16 +186,27 @@ class Memory:
             named and self._redactor.text(entry.note) == entry.note
         )  # a version holds no words, and digits by chance
 
-    def keep(self) -> None:
-        """Store the noted entries, after their documents were committed."""
-        self._catalog.keep_listed(self._source_id, self._new)
-        self._new = []
+    def noted(self) -> list[Remembered]:
+        """Hand over the entries noted since the last time, to be kept after their documents were committed."""
+        new, self._new = self._new, []
+        return new
+
+    def keep(self, entries: Sequence[Remembered]) -> None:
+        """Store noted entries."""
+        self._catalog.keep_listed(self._source_id, entries)
+
+    def without(self, entries: Sequence[Remembered], uris: Set[str]) -> list[Remembered]:
+        """Entries but for those of documents that were not committed, which are fetched again at the next run."""
+        lost = [one.entry.key for one in entries if not uris.isdisjoint(one.documents)] if uris else []
+        self._unkept += len(lost)
+        self._catalog.forget_listed(self._source_id, [key for key in lost if key in self._held])
+        return [one for one in entries if one.entry.key not in lost]
 
     def end(self, *, whole: bool) -> None:
         """End of the run: delete entries that are gone, if the listing was complete, and those that speak of one that
         names a value.
         """
-        self.keep()
+        self.keep(self.noted())
         if self._named:
             speaks = re.compile("|".join(map(re.escape, sorted(self._named))))
             telling = [

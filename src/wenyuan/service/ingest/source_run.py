@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import time
 from collections import Counter
@@ -12,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import file_uri, legible, with_fragment
@@ -28,12 +27,13 @@ from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.leads import lead_of
 from wenyuan.service.ingest.addresses import Addresses
-from wenyuan.service.ingest.embedding import Embedding
+from wenyuan.service.ingest.document_digests import content_digest, storable
 from wenyuan.service.ingest.erased_documents import ErasedDocuments
 from wenyuan.service.ingest.file_reading import FileReading, RedactedDocument
 from wenyuan.service.ingest.holdings import Holding, Holdings
 from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
+from wenyuan.service.ingest.pending_batches import Cut, DocumentBatch, DocumentSetAside, PendingBatches
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.remote_files import Memory
 from wenyuan.service.ingest.run_access import RunAccess
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
     from wenyuan.core.ports import Encoder
     from wenyuan.service.generation.context_sentences import ContextSentences
+    from wenyuan.service.ingest.embedding_workers import EmbeddingWorkers
     from wenyuan.service.ingest.recognition import OcrReading, ReadingPrefixes
     from wenyuan.service.ingest.redaction import Redactor
     from wenyuan.service.ingest.versions import Arrivals
@@ -59,15 +60,6 @@ _TRIES = 5  # commits of one batch, while others change what it rests on
 _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose documents may have addresses of their own
 
 
-class _Cut(NamedTuple):
-    """A document that was read, with its stamp and its passages as they were cut."""
-
-    document: Document
-    stamp: str
-    passages: tuple[NewPassage, ...]
-    access: AccessList | None = None
-
-
 class IngestParts(Protocol):
     """What a run uses of the `Ingester` that begins it."""
 
@@ -79,6 +71,8 @@ class IngestParts(Protocol):
     def contexts(self) -> ContextSentences | None: ...
     @property
     def recognition(self) -> OcrReading: ...
+    @property
+    def workers(self) -> EmbeddingWorkers | None: ...
     @property
     def redacting(self) -> Callable[[Source], Redactor]: ...
     def reading(self, source: Source, encoder: str) -> ReadingPrefixes:
@@ -106,9 +100,9 @@ class SourceRun:
         self._leads: dict[
             tuple[object, ...], str
         ] = {}  # of the file at hand: what its parts are parts of → the first one's
-        self._batch: list[tuple[_Cut, NewDocument]] = []
-        self._embedding = Embedding(ingester.catalog, ingester.encoder)
-        self._size = 0
+        self._pending = PendingBatches(ingester.catalog, ingester.encoder, ingester.workers, source.source_id, self)
+        self._batch = self._pending.new_batch()
+        self._aside: set[str] = set()  # documents whose texts cannot be embedded
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._synced = ingester.catalog.seq()
         self._at = (0, "")
@@ -153,8 +147,7 @@ class SourceRun:
             if not self.erased.is_erased(holding.uri):
                 self.take(holding, number)
         self.report.skipped = self.report.left_out(found.skipped)
-        self.flush()
-        self._to.recognition.settled()
+        self.finish()
 
     def take(self, holding: Holding, number: int) -> None:
         """Read one file, unless its live version is of the same bytes, read in the same way."""
@@ -163,7 +156,7 @@ class SourceRun:
         self._begin(holding, shown)
         self._at = (number, _name_in(shown))
         self._pages = (0, 0)
-        self._tell(0)
+        self.tell(0)
         if entry is not None and self._listed_as_before(entry):
             return
         self._read = []
@@ -186,7 +179,7 @@ class SourceRun:
     def _refuse(self, holding: Holding, shown: str, error: DocumentRejected | OSError) -> None:
         """Report a file that cannot be read; an older version stays."""
         if isinstance(error, NoDocument) and self.report.files > 1:
-            self.report.data[shown] = self.redactor.text(_storable(str(error)))
+            self.report.data[shown] = self.redactor.text(storable(str(error)))
             return
         self._fail(shown, error)
         if isinstance(error, NoDocument):
@@ -259,13 +252,13 @@ class SourceRun:
 
     def _recognised(self, pages: int, total: int) -> None:
         self._pages = pages, total
-        self._tell(0)
+        self.tell(0)
 
     def _take_documents(self, holding: Holding, shown: str, content: str, reading: FileReading) -> None:
         file = holding.uri, shown
         for part in reading.parts():
             for refused, reason in part.refused:
-                self._fail(_storable(self._address(refused, file)), DocumentRejected(reason))
+                self._fail(storable(self._address(refused, file)), DocumentRejected(reason))
             try:
                 if isinstance(part.outcome, DocumentRejected):
                     raise part.outcome
@@ -276,8 +269,8 @@ class SourceRun:
                 own = self._address(part.uri, file)
                 if not isinstance(error, AddressTaken):  # else its older version stays
                     self._seen.add(own)
-                self._fail(_storable(f"{shown}#{own}"), error)
-            if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
+                self._fail(storable(f"{shown}#{own}"), error)
+            if self._batch.size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
 
     def _dated(self, document: Document, holding: Holding) -> Document:
@@ -299,11 +292,11 @@ class SourceRun:
         if document.uri in self._seen:
             raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
-        if any(_storable(text) != text for text in (*spoken, document.text)):
+        if any(storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
         notes = (*document.notes, *self._stated.claim(document, self.addresses))
         document = replace(document, notes=notes, lead=self._lead(document))
-        content = content or _content_digest(document)
+        content = content or content_digest(document)
         self._read.append(document.uri)
         self.access.note((document.uri,))
         if document.stated:
@@ -343,7 +336,7 @@ class SourceRun:
         reason = str(error) if isinstance(error, DocumentRejected) else msg("cannot be read: {error}", error=told)
         if hint := getattr(error, "hint", ""):  # such as the command that installs what is missing
             reason = msg("{reason}; {hint}", reason=reason, hint=hint)
-        reason = self.redactor.text(_storable(reason))
+        reason = self.redactor.text(storable(reason))
         self.report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")
         self._to.catalog.record_failure(self._source.source_id, uri, code, reason)
@@ -364,15 +357,13 @@ class SourceRun:
         else:
             self.report.added += 1
         told = Recognised(document.lines, document.uncertain)
-        cut = _Cut(
-            document, stamp, tuple(self._passage(document, draft, told) for draft in chunk(document)), declared
-        )
-        made = self._made(cut)
-        self._batch.append((cut, made))
-        self._size += len(made.passages)
+        cut = Cut(document, stamp, tuple(self._passage(document, draft, told) for draft in chunk(document)), declared)
+        made = self._made(cut, self._batch)
+        self._batch.items.append((cut, made))
+        self._batch.size += len(made.passages)
         self.report.passages += len(made.passages)
 
-    def _made(self, cut: _Cut) -> NewDocument:
+    def _made(self, cut: Cut, batch: DocumentBatch) -> NewDocument:
         """The document to be stored, with the corrections that are known."""
         document, corrections = cut.document, self._corrections_of(cut.document)
         served, lost = corrected(cut.passages, corrections)
@@ -387,7 +378,7 @@ class SourceRun:
             title=document.title,
             lead=lead,
             fingerprint=cut.stamp,
-            passages=tuple(self._keyed(one, document, lead) for one in served),
+            passages=tuple(self._keyed(one, document, lead, batch) for one in served),
             media_type=document.media_type,
             language=document.language or self._source.language or language_of(document.text),
             collection=document.collection or self._source.collection,
@@ -408,12 +399,12 @@ class SourceRun:
         known = self._corrections
         return known.get(document.uri) or known.get(self.addresses.former(document.uri), ())
 
-    def _keyed(self, passage: NewPassage, document: Document, lead: str) -> NewPassage:
+    def _keyed(self, passage: NewPassage, document: Document, lead: str, batch: DocumentBatch) -> NewPassage:
         """A passage with the keys of its vectors, and with what a model said of it before."""
         said = None if self._sentences is None else self._sentences.known(passage, document.title, lead)
         if said is None:
-            return self._embedding.keyed(passage, document.title, document.lead)
-        return self._embedding.keyed(replace(passage, context=said), document.title, lead)
+            return batch.embedding.keyed(passage, document.title, document.lead)
+        return batch.embedding.keyed(replace(passage, context=said), document.title, lead)
 
     def _passage(self, document: Document, draft: Draft, recognised: Recognised) -> NewPassage:
         text = document.text[draft.start : draft.end]
@@ -441,23 +432,41 @@ class SourceRun:
         self._since_sync, self._synced_at = 0, time.monotonic()
 
     def flush(self) -> None:
-        """Embed new texts, commit the batch, and update the index from time to time."""
+        """Let the batch be embedded and committed; where others embed, later than this returns."""
         renamed = self.addresses.keep()
         self._stated.keep()
         self.access.keep(renamed)  # before the documents: none is seen before its readers are known
         self.erased.keep()
-        if self._batch:
-            self._commit()
         if self.memory is not None:
-            self.memory.keep()
+            self._batch.entries = self.memory.noted()
+        if self._batch.items or self._batch.entries:
+            self._pending.take(self._batch)
+            self._batch = self._pending.new_batch()
 
-    def _commit(self) -> None:
+    def finish(self) -> None:
+        """Flush, and commit what waits for its vectors."""
+        self.flush()
+        self._pending.drain()
+        self._to.recognition.settled()
+
+    def close(self) -> None:
+        """Leave nothing in the queue: what was not committed is read again."""
+        self._pending.close()
+
+    def commit(self, batch: DocumentBatch, ready: Mapping[str, Any]) -> None:
+        """Embed what is not `ready`, commit a batch, and update the index from time to time."""
+        if batch.items:
+            self._commit(batch, ready)
+        if self.memory is not None:
+            self.memory.keep(self.memory.without(batch.entries, self._aside))
+
+    def _commit(self, batch: DocumentBatch, ready: Mapping[str, Any]) -> None:
         for tries_left in reversed(range(_TRIES)):
-            vectors = self._embedding.vectors(self._tell)  # without the lock: that takes seconds
+            vectors = batch.embedding.vectors(self.tell, ready)  # without the lock: that takes seconds
             try:
                 with self._to.catalog.writing():
-                    if self._as_corrected():
-                        self._to.catalog.commit_documents([made for _, made in self._batch], vectors)
+                    if self._as_corrected(batch):
+                        self._to.catalog.commit_documents([made for _, made in batch.items], vectors)
                         break
             except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
                 if not tries_left:
@@ -468,20 +477,29 @@ class SourceRun:
                 component="catalog",
                 hint="try again",
             )  # fmt: skip
-        self._to.recognition.settled()
-        self._since_sync += self._size
-        replaced = any(made.uri in self._live for _, made in self._batch)  # to be dropped from the index
-        self._embedding.clear()
-        self._batch, self._size = [], 0
+        if self._pending.is_empty():
+            self._to.recognition.settled()
+        self._since_sync += batch.size
+        replaced = any(made.uri in self._live for _, made in batch.items)  # to be dropped from the index
         if replaced or self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
             self._follow()
 
-    def _as_corrected(self) -> bool:
+    def set_aside(self, document: NewDocument, reason: str) -> None:
+        """Report a document whose texts were tried several times and cannot be embedded; an older version stays."""
+        if document.uri in self._live:
+            self.report.changed -= 1
+        else:
+            self.report.added -= 1
+        self.report.passages -= len(document.passages)
+        self._fail(document.uri, DocumentSetAside(reason))
+        self._aside.add(document.uri)
+
+    def _as_corrected(self, batch: DocumentBatch) -> bool:
         """Whether the batch has the corrections that there are now; where it has not, it is given them."""
-        before = {id(cut): self._corrections_of(cut.document) for cut, _ in self._batch}
+        before = {id(cut): self._corrections_of(cut.document) for cut, _ in batch.items}
         self._corrections = self._to.catalog.counting_corrections(self._source.source_id)
-        new = {id(cut) for cut, _ in self._batch if self._corrections_of(cut.document) != before[id(cut)]}
-        self._batch = [(cut, self._made(cut) if id(cut) in new else made) for cut, made in self._batch]
+        new = {id(cut) for cut, _ in batch.items if self._corrections_of(cut.document) != before[id(cut)]}
+        batch.items = [(cut, self._made(cut, batch) if id(cut) in new else made) for cut, made in batch.items]
         return not new
 
     def retire_vanished(self) -> None:
@@ -544,7 +562,7 @@ class SourceRun:
         if self._to.contexts is None:
             return
         came = self._to.contexts.settle(
-            self._source, self._sentences, self._embedding, progress=self._looked_at, follow=self._to.follow
+            self._source, self._sentences, self._batch.embedding, progress=self._looked_at, follow=self._to.follow
         )
         report = self.report
         report.context_sentences, report.context_left_out = came.made, dict(came.left_out)
@@ -553,11 +571,13 @@ class SourceRun:
 
     def _looked_at(self, done: int, total: int) -> None:
         self._looked = done, total
-        self._tell(0)
+        self.tell(0)
 
-    def _tell(self, embedded: int) -> None:
+    def tell(self, embedded: int) -> None:
+        """Say how far the run is; the callback may raise what ends it."""
         self.report.embedded += embedded
         self._follow_others()
+        self._pending.note(self._at[0], self.report.files, self.report.passages, self.report.embedded)
         if self._progress is not None:
             number, name = self._at
             self._progress(
@@ -578,20 +598,3 @@ class SourceRun:
 
 def _name_in(shown: str) -> str:
     return legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name)
-
-
-def _storable(text: str) -> str:
-    """The text with lone surrogates replaced: JSON can contain them, databases and models cannot."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _content_digest(document: Document) -> str:
-    facets = json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False, default=str)
-    validity = (str(document.effective_from), str(document.effective_until))
-    own: tuple[str, ...] = (document.collection,) if document.collection else ()
-    own += ("lead", document.lead) if document.part_of and document.lead else ()  # another document's words
-    return digest(document.title, document.text, facets, *validity, *own)
-
-
-def digest(*parts: str) -> str:
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()

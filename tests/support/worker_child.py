@@ -1,0 +1,118 @@
+"""Forks workers of one library, of which some are killed: after a time, or right after one of their effects on the catalog.
+
+Commands come as lines of JSON on standard input: the workers of a round, and which of them dies where. Each line is answered when
+all of them are dead. The parts are imported once, so that a worker begins at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from contextlib import suppress
+from typing import Any
+
+import wenyuan
+import wenyuan.app
+import wenyuan.catalog
+import wenyuan.encoders.checking
+import wenyuan.readers.markdown
+import wenyuan.readers.sandbox
+from wenyuan.catalog.embedding_batches import EmbeddingBatches
+from wenyuan.catalog.source_runs import SourceRuns
+from wenyuan.catalog.sources import SourceRegistry
+from wenyuan.catalog.writes import DocumentWrites
+from wenyuan.core.errors import CatalogBusy
+from wenyuan.service.ingest import embedding_workers, pending_batches, source_run
+from wenyuan.service.operations.refresh import Worker
+
+EFFECTS = (
+    (EmbeddingBatches, ("put_batch", "take_batch", "renew_lease", "give_vectors", "give_back", "remove_batches", "note_worker")),
+    (DocumentWrites, ("commit_documents", "retire_documents")),
+    (SourceRuns, ("note_progress",)),
+    (SourceRegistry, ("claim_source", "let_go")),
+)  # fmt: skip
+
+
+class Effects:
+    """Counts the effects of this process, and ends it after one of them."""
+
+    def __init__(self, die_at: int | None) -> None:
+        self.count, self.die_at = 0, die_at
+        for part, names in EFFECTS:
+            for name in names:
+                setattr(part, name, self.counted(getattr(part, name)))
+
+    def counted(self, method: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            result = method(*given, **named)
+            self.count += 1
+            if self.count == self.die_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return call
+
+
+def work(folder: str, catalog: dict[str, Any] | None, die_at: int | None, told: int) -> None:
+    source_run._BATCH_EMBEDDED = 4
+    embedding_workers._IDLE, embedding_workers._LONGEST_IDLE, pending_batches._NOTED = 0.01, 0.05, 0.1
+    effects = Effects(die_at)
+    more = {"catalog": catalog} if catalog else {}
+    with wenyuan.open(folder, encoder={"kind": "hashing"}, **more) as library:
+        worker, until = Worker(library), time.monotonic() + 120
+        with library.ingestion.embedding(1):
+            while time.monotonic() < until:
+                with suppress(CatalogBusy):
+                    worker.run_once()
+                state = library.catalog.source_states().get("docs")
+                if state is not None and state.last_success is not None and not state.claimed_by:
+                    break
+                time.sleep(0.05)
+    os.write(told, f"{effects.count}\n".encode())
+
+
+def child(command: dict[str, Any], told: int) -> None:
+    code = 1
+    try:
+        work(command["folder"], command.get("catalog"), command.get("die_at"), told)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        reads, writes = os.pipe()
+        pids = {}
+        for one in json.loads(line):
+            time.sleep(one.get("begins", 0.0))
+            pid = os.fork()
+            if pid == 0:
+                child(one, writes)
+            pids[pid] = one
+        os.close(writes)
+        for pid, one in pids.items():
+            if one.get("after") is not None:
+                time.sleep(one["after"])
+                os.kill(pid, signal.SIGKILL)
+        ends = [os.waitpid(pid, 0)[1] for pid in pids]
+        counts = b""
+        while part := os.read(reads, 1_000):
+            counts += part
+        os.close(reads)
+        answer = {
+            "killed": [os.WIFSIGNALED(end) for end in ends],
+            "failed": [os.WIFEXITED(end) and os.WEXITSTATUS(end) != 0 for end in ends],
+            "effects": [int(count) for count in counts.split()],
+        }
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
