@@ -236,7 +236,9 @@ def test_who_is_refused_asks_for_less(server: Server, encoder: HttpEncoder, faul
     server.faults = [fault, fault]
     found = encoder.encode_passages(TEXTS)
     assert np.allclose(found, MODEL.encode_passages(TEXTS), atol=1e-6)
-    assert [len(body["input"]) for _, _, body in server.seen] == [4, 2, *[1] * 8, 2], "after eight answers the batch grows"
+    assert [len(body["input"]) for _, _, body in server.seen] == [4, 2, *[1] * 8, 2], (
+        "after eight answers the batch grows"
+    )
 
 
 @pytest.mark.usefixtures("patient")

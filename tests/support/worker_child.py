@@ -21,19 +21,14 @@ import wenyuan.catalog
 import wenyuan.encoders.checking
 import wenyuan.readers.markdown
 import wenyuan.readers.sandbox
-from wenyuan.catalog.embedding_batches import EmbeddingBatches
-from wenyuan.catalog.source_runs import SourceRuns
-from wenyuan.catalog.sources import SourceRegistry
-from wenyuan.catalog.writes import DocumentWrites
+from wenyuan.catalog import Catalog
 from wenyuan.core.errors import CatalogBusy
 from wenyuan.service.ingest import embedding_workers, pending_batches, source_run
 from wenyuan.service.operations.refresh import Worker
 
 EFFECTS = (
-    (EmbeddingBatches, ("put_batch", "take_batch", "renew_lease", "give_vectors", "give_back", "remove_batches", "note_worker")),
-    (DocumentWrites, ("commit_documents", "retire_documents")),
-    (SourceRuns, ("note_progress",)),
-    (SourceRegistry, ("claim_source", "let_go")),
+    "put_batch", "take_batch", "renew_lease", "give_vectors", "give_back", "remove_batches", "note_worker", "note_progress",
+    "commit_documents", "retire_documents", "claim_source", "let_go", "keep_access", "forget_failures",
 )  # fmt: skip
 
 
@@ -42,9 +37,8 @@ class Effects:
 
     def __init__(self, die_at: int | None) -> None:
         self.count, self.die_at = 0, die_at
-        for part, names in EFFECTS:
-            for name in names:
-                setattr(part, name, self.counted(getattr(part, name)))
+        for name in EFFECTS:
+            setattr(Catalog, name, self.counted(getattr(Catalog, name)))
 
     def counted(self, method: Any) -> Any:
         def call(*given: Any, **named: Any) -> Any:
