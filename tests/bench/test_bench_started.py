@@ -62,6 +62,7 @@ SMALL = {
     "transfer": "{zh} {en} --limit 5 --cache {cache}",
     "tune": "{zh}:10 --cache {cache}",
     "verify": "{zh} --passages 24 --each 2",
+    "workers": "--documents 20 --workers 2 --latency 0.01 --folder",
     "writing": "--documents 20 --where same",
 }
 """The arguments of each, where ``{name}`` stands for what the tests make."""
