@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from wenyuan.core.errors import VERSION
+from wenyuan.core.version import VERSION
 
 FORMAT = 1
 """Number of the form of batches; it goes up where an older program would do something else with one."""
