@@ -149,6 +149,15 @@ def test_who_did_not_close_a_gap_tries_again_and_another_is_told(house: Any) -> 
     assert [one.synonym for one in house.catalog.synonyms()] == ["宇航服", "年假"]
 
 
+def test_who_did_not_close_a_gap_may_decide_about_it(house: Any) -> None:
+    """His own answer, after which the gap is open, is no decision that he has not seen; for another it is one."""
+    name = asked(house, "带薪假期有几天")
+    assert house.gap_answers.add_synonym(name, "带薪假期", "宇航服").gap.closing is None
+    with pytest.raises(Conflict, match="answered, by local"):
+        house.gaps.decide(name, "later", principal=Principal(key_id="wu"))
+    assert house.gaps.decide(name, "out_of_scope", note="问行政").state == "out_of_scope"
+
+
 def test_what_is_put_off_until_a_day_is_open_again_then(house: Any) -> None:
     """Until the day it is later, from the day on open, and a new decision then takes nobody's place."""
     name, tomorrow = asked(house, ASKED), date.today() + timedelta(days=1)

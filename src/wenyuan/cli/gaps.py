@@ -55,9 +55,12 @@ def list_all(
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        report = found.gaps.find(days=days, agent=agent, progress=counted(terminal, "gaps_progress"))
-    wanted = [gap for gap in report.gaps if state in ("all", gap.state)]
-    terminal.document({"status": "SUCCESS", **report.described(None if state == "all" else state)})
+        report = found.gaps.find(
+            days=days, agent=agent, state=None if state == "all" else state,
+            progress=counted(terminal, "gaps_progress"),
+        )  # fmt: skip
+    wanted = report.gaps
+    terminal.document({"status": "SUCCESS", **report.described()})
     if terminal.as_json:
         return
     terminal.show(

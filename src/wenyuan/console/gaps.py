@@ -31,7 +31,7 @@ async def _listed(visit: Visit, closed: object = None, *, settled: object = None
     state = form["state"] if form["state"] in STATES else "open"
     days = form["days"] if form["days"] in _DAYS else "30"
     try:
-        found = await visit.get("v1", "gaps", days=days, agent=form["agent"], state=state)
+        found = await visit.get("v1", "gaps", days=days, agent=form["agent"], state=state, limit=_MOST)
     except Refused as error:
         if error.status not in (400, 404):
             raise
@@ -39,10 +39,10 @@ async def _listed(visit: Visit, closed: object = None, *, settled: object = None
                           all_days=_DAYS, states=STATES)  # fmt: skip
     gaps = found["gaps"]
     if visit.rights & {"audit", "admin"} or not visit.token:
-        await visit.learn_names(*(one["decision"]["actor"] for one in gaps[:_MOST] if one["decision"]))
+        await visit.learn_names(*(one["decision"]["actor"] for one in gaps if one["decision"]))
     return visit.page(
-        "gaps.html", 200 if refused is None else refused.status, report=found, gaps=gaps[:_MOST],
-        more=max(0, len(gaps) - _MOST), state=state, days=days, agent=form["agent"], all_days=_DAYS, states=STATES,
+        "gaps.html", 200 if refused is None else refused.status, report=found, gaps=gaps,
+        more=found["total"] - len(gaps), state=state, days=days, agent=form["agent"], all_days=_DAYS, states=STATES,
         closed=closed, settled=settled, wrong=refused, given=form if refused else None,
         at=visit.request.path_params.get("gap_id"),
     )  # fmt: skip

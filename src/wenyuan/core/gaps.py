@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -43,7 +44,9 @@ class UnansweredQuestion:
     Attributes:
         audit_id: Of its answer.
         at: Seconds since the epoch.
-        text: As asked, where questions are kept (`asked` has it then); else the masked beginning of it.
+        text: As asked, where questions are kept (`kept` has it then); else the masked beginning of it.
+        digest: Of the text, see `digest_of`.
+        kept: The request as it is kept, as JSON; "" where it is not.
         agent: The agent that asked; ``""`` for none.
         caller: Id of the key that asked.
         person: Whom it asked for, ``user:li``; "" for itself.
@@ -56,7 +59,8 @@ class UnansweredQuestion:
     audit_id: str
     at: float
     text: str
-    asked: Mapping[str, Any] | None
+    digest: str
+    kept: str
     reason: GapReason
     agent: str
     caller: str
@@ -65,6 +69,12 @@ class UnansweredQuestion:
     address: str
     source_id: str
     searched: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> Mapping[str, Any] | None:
+        """The request as it is kept; None where it is not."""
+        found: Mapping[str, Any] | None = json.loads(self.kept) if self.kept else None
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +110,11 @@ class GapDecision:
     def counts(self, day: date) -> bool:
         """Whether it counts on a day."""
         return self.until is None or day < self.until
+
+
+def state_of(decision: GapDecision | None) -> GapState:
+    """The state of a gap about which this was decided, None: nothing; what somebody has answered stays open."""
+    return "open" if decision is None or decision.state == ANSWERED else decision.state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +207,7 @@ class KnowledgeGap:
     @property
     def state(self) -> GapState:
         """``open``, unless it was put off or called out of scope."""
-        return "open" if self.decision is None or self.decision.state == ANSWERED else self.decision.state
+        return state_of(self.decision)
 
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -207,8 +222,10 @@ class GapReport:
     """What the audit of a time knows of questions that were not answered well.
 
     Attributes:
-        gaps: Those asked most often first.
-        failed: Questions whose answer was FAILED, newest first.
+        gaps: Those asked most often first, as many as were wanted.
+        total: How many there are in the state that was wanted.
+        failed: Questions whose answer was FAILED, newest first, as many as gaps were wanted.
+        failures: How many there are.
         questions: How many were read, answered ones too.
         closed: Questions that were not answered well at first, and were when they were last asked.
         since: Seconds since the epoch: where reading stopped.
@@ -223,14 +240,16 @@ class GapReport:
     closed: int
     since: float
     complete: bool
+    total: int = 0
+    failures: int = 0
     reviews: tuple[WrittenAnswer, ...] = ()
     answered: tuple[ClosedGap, ...] = ()
 
-    def described(self, state: GapState | None = None) -> dict[str, Any]:
-        """As JSON has it, with the gaps in one state or all."""
-        gaps = [gap.described() for gap in self.gaps if state in (None, gap.state)]
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
         return {
-            "gaps": gaps, "failed": [asdict(one) for one in self.failed], "questions": self.questions,
+            "gaps": [gap.described() for gap in self.gaps], "total": self.total, "failed": [asdict(one) for one in self.failed],
+            "failures": self.failures, "questions": self.questions,
             "closed": self.closed, "since": self.since, "complete": self.complete,
             "answered": [asdict(one) for one in self.answered],
             "reviews": [{**asdict(one), "review_on": one.review_on and one.review_on.isoformat()} for one in self.reviews],

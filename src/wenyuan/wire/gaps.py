@@ -23,6 +23,10 @@ class GapsQueryShape(BaseModel):
     days: Annotated[float, Field(gt=0, le=MOST_DAYS, description="How far back.")] = DAYS
     agent: str | None = Field(None, description="Only what this agent asked.")
     state: GapState | None = Field(None, description="Only gaps in this state; all without it.")
+    limit: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None,
+        description="At most so many gaps, and as many failures; all without it. `total` and `failures` count all.",
+    )
 
 
 class _Settled(BaseModel):

@@ -98,7 +98,7 @@ class AuditLog:
         names: Sequence[str] = (),
         ends: KnownEnds | None = None,
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._keep_queries = keep_queries
         self._retention = retention
         self._look_at = float("-inf")  # time of the next check for expired records
@@ -250,7 +250,7 @@ class AuditLog:
         if query is not None:
             salt, asked = secrets.token_hex(16), canonical(query)
             said["query_sha256"] = commitment(salt, asked)
-        at = self._clock()
+        at = self.clock()
         return _Entry(self._ids(at), at, kind, principal, canonical(said), salt, asked)
 
     def flush(self, timeout: float = 30.0) -> None:
@@ -388,7 +388,7 @@ class AuditLog:
         Raises:
             InvalidRequest: `before` is within the retention, and `early` is False.
         """
-        if before > self._clock() - RETENTION and not early:
+        if before > self.clock() - RETENTION and not early:
             raise InvalidRequest(
                 msg("audit records are kept for {retention} days at least", retention=f"{RETENTION / 86400:g}"),
                 hint="choose an earlier day, or say that they shall go early",
@@ -407,7 +407,7 @@ class AuditLog:
         try:
             with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
                 oldest = connection.execute(sa.select(audit.c.at).order_by(audit.c.seq).limit(1)).scalar()
-            if oldest is None or oldest + _DAY > self._clock() - max(self._retention, RETENTION):
+            if oldest is None or oldest + _DAY > self.clock() - max(self._retention, RETENTION):
                 return
             if self._expired(oldest + _DAY, "local", _AT_ONCE) == _AT_ONCE:
                 self._look_at = time.monotonic() + _SOON
@@ -427,7 +427,7 @@ class AuditLog:
             if found is None:
                 return 0
             cut = Head(found.seq, found.hash)
-            connection.execute(cuts.insert(), {**cut._asdict(), "at": self._clock()})
+            connection.execute(cuts.insert(), {**cut._asdict(), "at": self.clock()})
             going = sa.select(a.audit_id).where(a.seq <= cut.seq)
             connection.execute(queries.delete().where(queries.c.audit_id.in_(going)))
             count = connection.execute(audit.delete().where(a.seq <= cut.seq)).rowcount

@@ -70,7 +70,7 @@ class GapRoutes:
         storage_operation(
             "What was asked and not answered well, asked most often first; failures apart",
             object_of(
-                gaps={"type": "array", "items": _GAP}, failed={"type": "array", "items": _FAILED}, questions=_COUNT,
+                gaps={"type": "array", "items": _GAP}, total=_COUNT, failed={"type": "array", "items": _FAILED}, failures=_COUNT, questions=_COUNT,
                 closed=_COUNT, since=_NUMBER, complete={"type": "boolean"},
                 answered={"type": "array", "items": _ANSWERED}, reviews={"type": "array", "items": _REVIEW},
             ),
@@ -157,8 +157,11 @@ class GapRoutes:
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, GapsQueryShape)
-        report = self._library.gaps.find(days=wanted.days, agent=wanted.agent, principal=request.state.principal)
-        return json_response(report.described(wanted.state))
+        report = self._library.gaps.find(
+            days=wanted.days, agent=wanted.agent, state=wanted.state, limit=wanted.limit,
+            principal=request.state.principal,
+        )  # fmt: skip
+        return json_response(report.described())
 
     def _ask(self, body: object, principal: Principal) -> Response:
         closed = self._library.gaps.ask_again(days=checked(GapsAskShape, body).days, principal=principal)

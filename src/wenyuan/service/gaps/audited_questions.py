@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,19 +31,20 @@ class AuditedQuestion:
     """One question as the audit has it, its parts united.
 
     Attributes:
-        asked: The request as it is kept (`request_entry.request_of`); None where it is not.
+        kept: The request as it is kept (`request_entry.request_of`), as JSON; "" where it is not.
+        digest: Of its text, see `core.gaps.digest_of`.
         again: Whether it was asked for its owner, to see whether it is answered well now; then it does not count.
+        lacking: What it lacks by itself: nothing was given, it was withheld, or it is improbable; None where it was answered.
         score: Probability of the first fragment; 0 without one.
         sha256: Of the first fragment's text.
-        given: Characters that were given of documents, and rules.
-        withheld: Whether something was found and not given.
         searched: The sources that were searched; empty where they were too many to be recorded.
     """
 
     audit_id: str
     at: float
     text: str
-    asked: Mapping[str, Any] | None
+    digest: str
+    kept: str
     agent: str
     caller: str
     person: str
@@ -50,8 +52,7 @@ class AuditedQuestion:
     failed: bool
     code: str
     error: str
-    given: int
-    withheld: bool
+    lacking: GapReason | None
     score: float
     address: str
     source_id: str
@@ -88,12 +89,16 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
     fragments = [fragment for record in records for fragment in record.record.get("fragments", ())]
     best: Mapping[str, Any] = max(fragments, key=lambda one: one.get("score", 0.0), default={})
     failed = next((record.record for record in records if record.record.get("status") != "SUCCESS"), None)
-    text = first.query.get("query") if first.query else None
+    text = str((first.query.get("query") if first.query else None) or first.record.get("preview", ""))
+    score, address = float(best.get("score", 0.0)), best.get("uri", "")
+    given = sum(fragment.get("quoted_chars", 0) for fragment in fragments)
+    withheld = address or any(record.record.get("withheld") for record in records)
     return AuditedQuestion(
         audit_id=first.audit_id,
         at=first.at,
-        text=str(text or first.record.get("preview", "")),
-        asked=first.query,
+        text=text,
+        digest=digest_of(text),
+        kept="" if first.query is None else json.dumps(first.query, ensure_ascii=False),
         agent=first.record.get("agent") or "",
         caller=first.principal,
         person=person_of(first.record),
@@ -101,10 +106,9 @@ def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:
         failed=failed is not None,
         code=(failed or {}).get("error_code", ""),
         error=(failed or {}).get("error", ""),
-        given=sum(fragment.get("quoted_chars", 0) for fragment in fragments),
-        withheld=any(record.record.get("withheld") for record in records),
-        score=float(best.get("score", 0.0)),
-        address=best.get("uri", ""),
+        lacking=("weak" if score < LIKELY else None) if given else "withheld" if withheld else "nothing",
+        score=score,
+        address=address,
         source_id=best.get("source_id", ""),
         sha256=best.get("sha256", ""),
         searched=_searched(records),
@@ -129,7 +133,7 @@ def failed_questions(asked: Iterable[AuditedQuestion]) -> tuple[FailedQuestion, 
 
 
 def unanswered(
-    asked: Sequence[AuditedQuestion], bad: Mapping[str, bool]
+    asked: Sequence[AuditedQuestion], bad: Mapping[str, bool], repeated: frozenset[str]
 ) -> tuple[list[UnansweredQuestion], list[UnansweredQuestion]]:
     """The questions that were not answered well, oldest first, and the last one of each that has been answered well since.
 
@@ -138,62 +142,78 @@ def unanswered(
     Args:
         asked: Oldest first; failed ones are passed over.
         bad: By audit id, whether what was judged of an answer was judged wrong only.
+        repeated: Ids of those that were asked again in other words.
     """
-    repeated = _asked_again([one for one in asked if not one.again])
-    last: dict[tuple[str, str, str, str], AuditedQuestion] = {}
-    earlier: dict[tuple[str, str, str, str], list[UnansweredQuestion]] = defaultdict(list)
+    last: dict[tuple[str, str, str, str], tuple[AuditedQuestion, GapReason | None]] = {}
+    earlier: dict[tuple[str, str, str, str], list[tuple[AuditedQuestion, GapReason]]] = defaultdict(list)
     for one in asked:
         if one.failed:
             continue
-        key = digest_of(one.text), one.agent, one.caller, one.person
-        reason = _reason(one, bad, repeated)
-        if one.again and key in last and reason is None and one.sha256 == last[key].sha256:
+        key = one.digest, one.agent, one.caller, one.person
+        reason = one.lacking
+        if reason in (None, "weak"):
+            reason = _reason(one, bad, repeated)
+        if one.again and reason is None and key in last and one.sha256 == last[key][0].sha256:
             continue  # the same answer, which did not do
-        last[key] = one
+        last[key] = one, reason
         if reason and not one.again:
-            earlier[key].append(_question(one, reason))
-    open_keys = {key for key, one in last.items() if _reason(one, bad, repeated)}
-    found = [question for key, of in earlier.items() if key in open_keys for question in of]
-    closed = [of[-1] for key, of in earlier.items() if key not in open_keys]
+            earlier[key].append((one, reason))
+    found = [_question(*pair) for key, of in earlier.items() if last[key][1] for pair in of]
+    closed = [_question(*of[-1]) for key, of in earlier.items() if not last[key][1]]
     return sorted(found, key=lambda question: question.at), closed
 
 
 def _reason(one: AuditedQuestion, bad: Mapping[str, bool], repeated: frozenset[str]) -> GapReason | None:
-    """Why a question counts as not answered well; None where it was answered well."""
-    if not one.given:
-        return "withheld" if one.withheld or one.address else "nothing"
+    """Why a question to which something was given counts as not answered well; None where it was answered well."""
     if bad.get(one.audit_id):
         return "marked_bad"
-    if one.score < LIKELY:
-        return "weak"
+    if one.lacking is not None:
+        return one.lacking
     return "asked_again" if one.audit_id in repeated and bad.get(one.audit_id) is not False else None
 
 
 def _question(one: AuditedQuestion, reason: GapReason) -> UnansweredQuestion:
     return UnansweredQuestion(
-        audit_id=one.audit_id, at=one.at, text=one.text, asked=one.asked, reason=reason, agent=one.agent, caller=one.caller,
-        person=one.person, score=one.score, address=one.address, source_id=one.source_id, searched=one.searched,
+        audit_id=one.audit_id, at=one.at, text=one.text, digest=one.digest, kept=one.kept, reason=reason, agent=one.agent,
+        caller=one.caller, person=one.person, score=one.score, address=one.address, source_id=one.source_id,
+        searched=one.searched,
     )  # fmt: skip
 
 
-def _asked_again(asked: Sequence[AuditedQuestion]) -> frozenset[str]:
-    """Ids of questions that the same caller asked again in other words soon after."""
-    return frozenset(
-        before.audit_id
-        for before, after in _neighbours(asked)
-        if after.at - before.at <= REPEAT_SECONDS
-        and digest_of(before.text) != digest_of(after.text)
-        and _alike(before.text, after.text)
-    )
+class AskedAgain:
+    """Which questions the same caller asked again in other words soon after, as far as they were taken in."""
 
+    def __init__(self) -> None:
+        self._found: set[str] = set()
+        self._last: dict[tuple[str, str, str], AuditedQuestion] = {}
 
-def _neighbours(asked: Sequence[AuditedQuestion]) -> Iterator[tuple[AuditedQuestion, AuditedQuestion]]:
-    last: dict[tuple[str, str, str], AuditedQuestion] = {}
-    for one in asked:
-        key = one.caller, one.person, one.agent
-        if key in last:
-            yield last[key], one
-        last[key] = one
+    def take(self, questions: Iterable[AuditedQuestion]) -> None:
+        """Take in questions, which are later than those before."""
+        self._found |= self._among(questions, self._last)
+
+    def with_more(self, questions: Iterable[AuditedQuestion]) -> frozenset[str]:
+        """The ids of all of them, and of later ones that are not taken in yet."""
+        return frozenset(self._found | self._among(questions, {}))
+
+    def _among(
+        self, questions: Iterable[AuditedQuestion], last: dict[tuple[str, str, str], AuditedQuestion]
+    ) -> set[str]:
+        """The ids of those that are asked again among questions; `last` is kept."""
+        found = set()
+        for one in questions:
+            if one.again:
+                continue
+            key = one.caller, one.person, one.agent
+            before = last.get(key) or self._last.get(key)
+            if (
+                before is not None
+                and one.at - before.at <= REPEAT_SECONDS
+                and before.digest != one.digest
+                and _alike(before.text, one.text)
+            ):
+                found.add(before.audit_id)
+            last[key] = one
+        return found
 
 
 def _alike(text: str, other: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import And, Filter, In, parse_filter
 from wenyuan.core.gaps import (
+    ANSWERED,
     DAYS,
     MOST_DAYS,
     MOST_NOTE,
@@ -46,8 +48,10 @@ from wenyuan.core.ownership import check_sees_questions, owned_sources
 from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import reading_as
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.gaps.audited_questions import AGAIN, asked_questions, failed_questions, records_since, unanswered
-from wenyuan.service.gaps.grouping import gaps_of, groups_of
+from wenyuan.service.gaps.audited_questions import AGAIN, failed_questions, unanswered
+from wenyuan.service.gaps.grouped_questions import GroupedQuestions
+from wenyuan.service.gaps.grouping import gaps_of
+from wenyuan.service.gaps.remembered_questions import RememberedQuestions
 from wenyuan.service.search.general_texts import script_of
 from wenyuan.service.search.query_vectors import QueryVectors
 from wenyuan.service.search.searcher import LOCAL, SearchRequest, SearchResult
@@ -63,9 +67,10 @@ log = logging.getLogger(__name__)
 MOST_RECORDS = 100_000
 """Audit records that are read at once, the newest."""
 MOST_EMBEDDED = 2_000
-"""Distinct questions that are grouped by meaning, those asked most recently; older ones stand for themselves."""
+"""Distinct questions that are grouped by meaning at least, those asked most recently; older ones stand for themselves."""
 _DAY = 86_400.0
 _BATCH = 64
+_LOOKS = 8  # of different people, agents and days, whose questions are kept while none is added
 _SECONDS = 600.0
 NO_GAP = "wenyuan gaps list"
 """The hint where there is no such gap."""
@@ -76,9 +81,15 @@ _MOST_ANSWERED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Questions:
-    """The questions of some days, as far as somebody may see them; `owned`: the sources that he answers for, None: all."""
+    """The questions of some days, as far as somebody may see them.
+
+    Attributes:
+        texts: Of the open ones, by digest.
+        owned: The sources that he answers for; None: all.
+    """
 
     open: list[UnansweredQuestion]
+    texts: dict[str, str]
     closed: list[UnansweredQuestion]
     failed: tuple[FailedQuestion, ...]
     questions: int
@@ -100,12 +111,18 @@ class Gaps:
     encoder: Encoder | None
     recorded: RecordedSearch
     clock: Callable[[], float] = time.time
+    _read_before: RememberedQuestions = field(default_factory=lambda: RememberedQuestions(MOST_RECORDS), repr=False)
+    _last: dict[Any, _Questions] = field(default_factory=dict, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+    _grouped: GroupedQuestions = field(default_factory=lambda: GroupedQuestions(MOST_EMBEDDED), repr=False)
 
     def find(
         self,
         *,
         days: float = DAYS,
         agent: str | None = None,
+        state: GapState | None = None,
+        limit: int | None = None,
         progress: Callable[[int, int], None] | None = None,
         principal: Principal = LOCAL,
     ) -> GapReport:
@@ -113,6 +130,8 @@ class Gaps:
 
         Args:
             agent: Only what this agent asked; None: everybody.
+            state: Only those in this state; None: all.
+            limit: At most so many gaps, and failures; the rest is counted.
             progress: Called with the number of questions compared, and of all.
             principal: Who looks; an owner of sources finds what concerns these, see `core.ownership`.
 
@@ -123,19 +142,37 @@ class Gaps:
             CatalogUnavailable, EncoderUnavailable: the audit or the encoder cannot be read.
         """
         check_sees_questions(principal)
-        return self._found(days, agent, progress, principal)
+        return self._found(days, agent, progress, principal, state=state, limit=limit)
 
     def _found(
-        self, days: float, agent: str | None, progress: Callable[[int, int], None] | None, principal: Principal
+        self,
+        days: float,
+        agent: str | None,
+        progress: Callable[[int, int], None] | None,
+        principal: Principal,
+        *,
+        state: GapState | None = None,
+        limit: int | None = None,
+        wanted: str = "",
     ) -> GapReport:
         found = self._read(days, agent, principal)
-        texts = {digest_of(question.text): question.text for question in found.open}
         owners = {source.source_id: source.owner for source in self.catalog.sources()}
         today = self._today()
         decisions = {name: one for name, one in self.catalog.gap_decisions().items() if one.counts(today)}
+        gaps, total = gaps_of(
+            found.open,
+            self._groups(found.texts, progress),
+            decisions,
+            owners,
+            state=state,
+            limit=limit,
+            wanted=wanted,
+        )
         return GapReport(
-            gaps=tuple(gaps_of(found.open, self._groups(texts, progress), decisions, owners)),
-            failed=found.failed,
+            gaps=tuple(gaps),
+            total=total,
+            failed=found.failed if limit is None else found.failed[:limit],
+            failures=len(found.failed),
             questions=found.questions,
             closed=len(found.closed),
             since=found.since,
@@ -152,9 +189,8 @@ class Gaps:
 
     def gap(self, gap_id: str, *, days: float = DAYS, principal: Principal = LOCAL) -> KnowledgeGap:
         """The gap of that id, or with a wording of that id; NotFound where there is none, or it is none of an owner's."""
-        for gap in self._found(days, None, None, principal).gaps:
-            if gap_id in {gap.gap_id, *map(digest_of, gap.wordings)}:
-                return gap
+        for gap in self._found(days, None, None, principal, wanted=gap_id).gaps:
+            return gap
         raise NotFound(msg("there is no gap {gap_id}", gap_id=repr(gap_id)), hint=NO_GAP)
 
     def decide(
@@ -194,8 +230,8 @@ class Gaps:
         gap = self.gap(gap_id, days=days, principal=principal)
 
         def check(found: GapDecision | None) -> None:
-            if not again:
-                counting = found if found is not None and found.counts(self._today()) else None
+            counting = found if found is not None and found.counts(self._today()) else None
+            if not again and not answered_by(counting, principal):
                 check_decision(counting, state, note, decided_at)
 
         self.catalog.decide_gap(digests_of(gap), state, note, principal.actor, check, until)
@@ -225,16 +261,16 @@ class Gaps:
         before = [one for one in every if one.state == "open"]
         wordings = {digest for one in before for digest in digests_of(one)}
         known = {agent.agent_id for agent in self.catalog.agents()}
-        asked = {(digest_of(one.text), one.agent, one.caller, one.person): one for one in found.open}
+        asked = {(one.digest, one.agent, one.caller, one.person): one for one in found.open}
         meant = [
             one for key, one in asked.items()
-            if key[0] in wordings and one.asked is not None and (not one.agent or one.agent in known)
+            if key[0] in wordings and one.kept and (not one.agent or one.agent in known)
         ]  # fmt: skip
         if not meant:
             return ()
         self.recorder.changed("gap", "asked", f"{len(meant)} questions", None, None)
         closings = self._closings(meant, progress, seconds)
-        left = {digest_of(one.text) for one in self._read(days, None, principal).open}
+        left = self._read(days, None, principal).texts.keys()
         closed = [_closed(one, closings) for one in before if left.isdisjoint(digests_of(one))]
         self._keep(closed, principal)
         return tuple(closed)
@@ -250,7 +286,7 @@ class Gaps:
         rest = list(meant)
         if ends is not None:
             last = str(self.catalog.value(_LAST) or "")
-            rest.sort(key=lambda one: (digest_of(one.text) <= last, digest_of(one.text)))
+            rest.sort(key=lambda one: (one.digest <= last, one.digest))
         best: dict[str, GapClosing] = {}
         for at, one in enumerate(rest):
             made = self._ask(one)
@@ -259,7 +295,7 @@ class Gaps:
             if progress is not None:
                 progress(at + 1, len(rest))
             if ends is not None and time.monotonic() > ends:
-                self.catalog.set_value(_LAST, digest_of(one.text))
+                self.catalog.set_value(_LAST, one.digest)
                 break
         return best
 
@@ -300,7 +336,7 @@ class Gaps:
             return None
         first = answer.passages[0]
         return GapClosing(
-            digest=digest_of(one.text), at=self.clock(), audit_id=next(iter(answer.audit_ids), ""),
+            digest=one.digest, at=self.clock(), audit_id=next(iter(answer.audit_ids), ""),
             source_id=first.passage.source_id, uri=first.passage.uri, title=first.passage.title, score=first.hit.score,
         )  # fmt: skip
 
@@ -310,24 +346,37 @@ class Gaps:
             raise InvalidRequest(msg("days is {days}; it must be above 0 and at most 36500", days=f"{days:g}"))
         owned = owned_sources(principal, self.catalog.sources())
         since = self.clock() - days * _DAY
-        records, complete = records_since(self._log(), since, agent, MOST_RECORDS)
-        asked = asked_questions(records)
-        found, closed = unanswered(asked, self._judged_bad())
-        return _Questions(
-            open=[one for one in found if concerns(one, owned)],
-            closed=[one for one in closed if concerns(one, owned)],
+        read = self._read_before.read(self._log(), since)
+        bad = self._judged_bad()
+        key = read.version, agent, owned, frozenset(bad.items())
+        with self._lock:
+            kept = self._last.get(key)
+        if kept is not None:
+            return replace(kept, since=read.since, complete=read.complete)
+        asked = read.questions if agent is None else [one for one in read.questions if one.agent == agent]
+        found, closed = unanswered(asked, bad, read.repeated)
+        mine = found if owned is None else [one for one in found if concerns(one, owned)]
+        made = _Questions(
+            open=mine,
+            texts={one.digest: one.text for one in mine},
+            closed=closed if owned is None else [one for one in closed if concerns(one, owned)],
             failed=failed_questions(asked) if owned is None else (),
             questions=sum(not one.again for one in asked),
-            since=since if complete or not records else records[0].at,
-            complete=complete,
+            since=read.since,
+            complete=read.complete,
             owned=owned,
         )
+        with self._lock:
+            if next(iter(self._last), key)[0][0] != read.version[0] or len(self._last) >= _LOOKS:
+                self._last.clear()
+            self._last[key] = made
+        return made
 
     def _answered(self, found: _Questions) -> tuple[ClosedGap, ...]:
         """The questions that are no gaps any more, those closed last first."""
         closings = self.catalog.gap_closings()
-        still = {digest_of(one.text) for one in found.open}
-        texts = {digest_of(one.text): one.text for one in found.closed}
+        still = {one.digest for one in found.open}
+        texts = {one.digest: one.text for one in found.closed}
         every = [
             ClosedGap(question=text, closing=closings.get(name)) for name, text in texts.items() if name not in still
         ]
@@ -357,13 +406,7 @@ class Gaps:
 
     def _groups(self, texts: dict[str, str], progress: Callable[[int, int], None] | None) -> dict[str, int]:
         """The group of each question, by digest."""
-        digests = list(texts)
-        compared = digests[-MOST_EMBEDDED:]
-        vectors = self.vectors([texts[digest] for digest in compared], progress)
-        numbers = groups_of([texts[digest] for digest in compared], vectors)
-        found = dict(zip(compared, numbers, strict=True))
-        rest = digests[: len(digests) - len(compared)]
-        return found | {digest: len(digests) + at for at, digest in enumerate(rest)}
+        return self._grouped.numbers(texts, lambda new: self.vectors(new, progress))
 
     def vectors(self, texts: Sequence[str], progress: Callable[[int, int], None] | None = None) -> np.ndarray | None:
         """Vectors of questions, less the mean of general ones in their script, of length 1; None without an encoder."""
@@ -391,6 +434,11 @@ def _bounds(one: UnansweredQuestion) -> Filter | None:
     if chosen is not None:
         tests.append(In("source_id", tuple(chosen)))
     return And(tuple(tests)) if len(tests) > 1 else tests[0] if tests else None
+
+
+def answered_by(found: GapDecision | None, principal: Principal) -> bool:
+    """Whether the decision says that this caller has answered a gap, which is open all the same: he knows of that one."""
+    return found is not None and found.state == ANSWERED and found.actor == principal.actor
 
 
 def digests_of(gap: KnowledgeGap) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
-from wenyuan.core.gaps import GapDecision, KnowledgeGap, UnansweredQuestion, digest_of
-from wenyuan.core.text.alternatives import alternatives_in, exclude
+from wenyuan.core.gaps import GapDecision, GapState, KnowledgeGap, UnansweredQuestion, state_of
+from wenyuan.core.text.alternatives import Alternatives, alternatives_in, exclude
 from wenyuan.core.text.analysis import search_terms
 
 SAME = 0.58
@@ -18,29 +19,81 @@ _SAME_TERMS = 0.6
 _MOST_LISTED = 20
 
 
+class QuestionGroups:
+    """Gives each distinct text the number of its group: that of the first one which it is like, or a new one."""
+
+    def __init__(self) -> None:
+        self._of_name: dict[frozenset[str], _Leaders] = {}
+        self._count = 0
+
+    def add(self, texts: Sequence[str], vectors: np.ndarray | None) -> list[int]:
+        """The numbers of texts, which are new.
+
+        Args:
+            vectors: Of the texts, centred and of length 1; None where there is no encoder.
+        """
+        return [self._number(text, None if vectors is None else vectors[at]) for at, text in enumerate(texts)]
+
+    def _number(self, text: str, vector: np.ndarray | None) -> int:
+        # E-34 and E-75 mean different things in equal words, and so do the north gate and the south gate
+        leaders = self._of_name.setdefault(_names(text), _Leaders())
+        ways = alternatives_in(text)
+        terms = _words(text) if vector is None else frozenset()
+        found = leaders.nearest(ways, vector, terms)
+        if found is not None:
+            return found
+        self._count += 1
+        leaders.add(self._count - 1, ways, vector, terms)
+        return self._count - 1
+
+
+class _Leaders:
+    """The first questions of groups that name the same numbers and codes."""
+
+    def __init__(self) -> None:
+        self._numbers: list[int] = []
+        self._ways: list[Alternatives] = []
+        self._terms: list[frozenset[str]] = []
+        self._vectors = np.zeros((0, 0), np.float32)
+
+    def add(self, number: int, ways: Alternatives, vector: np.ndarray | None, terms: frozenset[str]) -> None:
+        at = len(self._numbers)
+        self._numbers.append(number)
+        self._ways.append(ways)
+        self._terms.append(terms)
+        if vector is not None:
+            if at >= len(self._vectors):
+                grown = np.zeros((max(16, 2 * at), len(vector)), np.float32)
+                if at:
+                    grown[:at] = self._vectors
+                self._vectors = grown
+            self._vectors[at] = vector
+
+    def nearest(self, ways: Alternatives, vector: np.ndarray | None, terms: frozenset[str]) -> int | None:
+        """The number of the group that a question belongs to; None: of none of these."""
+        count = len(self._numbers)
+        if not count:
+            return None
+        if vector is not None:
+            near, least = self._vectors[:count] @ vector, SAME
+        else:
+            near = np.array([len(terms & own) / max(1, len(terms | own)) for own in self._terms])
+            least = _SAME_TERMS
+        enough = np.flatnonzero(near >= least)
+        best: list[int] = enough[np.argsort(-near[enough], kind="stable")].tolist()
+        for at in best:
+            if not exclude(ways, self._ways[at]):
+                return self._numbers[at]
+        return None
+
+
 def groups_of(texts: Sequence[str], vectors: np.ndarray | None) -> list[int]:
-    """For each distinct text the number of its group: that of the first one which it is like, or a new one.
+    """For each distinct text the number of its group.
 
     Args:
         vectors: Of the texts, centred and of length 1; None where there is no encoder.
     """
-    alike = _LikeVectors(vectors) if vectors is not None else _LikeTerms(texts)
-    leaders: list[int] = []
-    numbers: list[int] = []
-    named = [_names(text) for text in texts]  # E-34 and E-75 mean different things in equal words
-    ways = [alternatives_in(text) for text in texts]  # and so do the north gate and the south gate
-    of_name: dict[frozenset[str], list[int]] = {}
-    for at in range(len(texts)):
-        every = of_name.setdefault(named[at], [])
-        known = [number for number in every if not exclude(ways[at], ways[leaders[number]])]
-        nearest = alike.nearest(at, [leaders[number] for number in known])
-        if nearest is None:
-            every.append(len(leaders))
-            numbers.append(len(leaders))
-            leaders.append(at)
-        else:
-            numbers.append(known[nearest])
-    return numbers
+    return QuestionGroups().add(texts, vectors)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -52,59 +105,53 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(term for term in search_terms(text) if "~" not in term)  # without pairs of words
 
 
-class _LikeVectors:
-    def __init__(self, vectors: np.ndarray) -> None:
-        self._vectors = vectors
-
-    def nearest(self, at: int, leaders: Sequence[int]) -> int | None:
-        if not leaders:
-            return None
-        near = self._vectors[leaders] @ self._vectors[at]
-        best = int(np.argmax(near))
-        return best if near[best] >= SAME else None
-
-
-class _LikeTerms:
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._terms = [_words(text) for text in texts]
-
-    def nearest(self, at: int, leaders: Sequence[int]) -> int | None:
-        own = self._terms[at]
-        shares = [len(own & self._terms[one]) / max(1, len(own | self._terms[one])) for one in leaders]
-        best = max(range(len(shares)), key=shares.__getitem__, default=None)
-        return best if best is not None and shares[best] >= _SAME_TERMS else None
-
-
 def gaps_of(
     questions: Sequence[UnansweredQuestion],
     number_of: Mapping[str, int],
     decisions: Mapping[str, GapDecision],
     owners: Mapping[str, str],
-) -> list[KnowledgeGap]:
-    """The gaps of questions, those asked most often first.
+    *,
+    state: GapState | None = None,
+    wanted: str = "",
+    limit: int | None = None,
+) -> tuple[list[KnowledgeGap], int]:
+    """The gaps of questions, those asked most often first, and how many there are.
 
     Args:
         questions: Oldest first.
         number_of: The group of each question, by its digest.
         decisions: By digest; the newest one on any wording of a group counts for the group.
         owners: Who answers for a source, by its id.
+        state: Only those in this state.
+        wanted: Only the one with a wording of this digest.
+        limit: At most so many; those that are left out are counted.
     """
     members: dict[int, list[UnansweredQuestion]] = {}
     for question in questions:
-        members.setdefault(number_of[digest_of(question.text)], []).append(question)
-    found = [_gap(of, decisions, owners) for of in members.values()]
-    return sorted(found, key=lambda gap: (-gap.count, -gap.last_at, gap.gap_id))
+        members.setdefault(number_of[question.digest], []).append(question)
+    every = list(members.values())
+    if wanted:
+        every = [of for of in every if any(one.digest == wanted for one in of)]
+    decided = [_decision(of, decisions) for of in every] if decisions else [None] * len(every)
+    of_state = [pair for pair in zip(every, decided, strict=True) if state in (None, state_of(pair[1]))]
+    of_state.sort(key=lambda pair: (-len(pair[0]), -pair[0][-1].at, pair[0][0].digest))
+    return [_gap(of, decision, owners) for of, decision in islice(of_state, limit)], len(of_state)
+
+
+def _decision(questions: Sequence[UnansweredQuestion], decisions: Mapping[str, GapDecision]) -> GapDecision | None:
+    """The newest decision on any of their wordings."""
+    decided = [decisions[one.digest] for one in questions if one.digest in decisions]
+    return max(decided, key=lambda decision: decision.at, default=None)
 
 
 def _gap(
-    questions: Sequence[UnansweredQuestion], decisions: Mapping[str, GapDecision], owners: Mapping[str, str]
+    questions: Sequence[UnansweredQuestion], decision: GapDecision | None, owners: Mapping[str, str]
 ) -> KnowledgeGap:
-    shown = {digest_of(question.text): question.text for question in questions}
-    often = Counter(digest_of(question.text) for question in reversed(questions))
+    shown = {question.digest: question.text for question in questions}
+    often = Counter(question.digest for question in reversed(questions))
     best = max(questions, key=lambda question: question.score)
-    decided = [decisions[digest] for digest in shown if digest in decisions]
     return KnowledgeGap(
-        gap_id=digest_of(questions[0].text),
+        gap_id=questions[0].digest,
         question=shown[often.most_common(1)[0][0]],
         wordings=tuple(shown[digest] for digest, _ in often.most_common()),
         count=len(questions),
@@ -116,6 +163,6 @@ def _gap(
         address=best.address,
         source_id=best.source_id,
         audit_ids=tuple(question.audit_id for question in reversed(questions[-_MOST_LISTED:])),
-        decision=max(decided, key=lambda decision: decision.at, default=None),
+        decision=decision,
         owner=owners.get(best.source_id, ""),
     )
