@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-part test-integrations test-issuer coverage lint check bench bench-peers bench-transfer lock release clean
+.PHONY: demo test test-part test-integrations test-issuer test-cluster coverage lint check bench bench-peers bench-transfer lock release clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -52,6 +52,13 @@ test-issuer: $(VENV)/.dev    ## signing in at oidc-provider, a real issuer, inst
 		npm ci --prefix $(VENV)-oidc-provider --no-audit --no-fund --silent || \
 		echo "oidc-provider could not be installed"; fi
 	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/oidc_provider
+
+# A cluster of three nodes, from its parts as Maven has them; where there is no Java, or they are not to be had, the tests
+# are skipped by name.
+test-cluster: $(VENV)/.dev   ## the engine opensearch on a real cluster, installed from locked parts
+	@if command -v mvn >/dev/null && command -v javac >/dev/null; then \
+		tests/integrations/opensearch/install.sh $(VENV)-opensearch || echo "OpenSearch could not be installed"; fi
+	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/opensearch
 
 coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of their child processes included: ARGS="tests/core"
 	$(BIN)/python -m coverage erase

@@ -165,7 +165,7 @@ CONNECTORS = ExtensionPoint(
     point="connectors", named_by="the scheme of a source's address", port=Connector, arguments="(opening)"
 )
 ENGINES = ExtensionPoint(
-    point="engines", named_by="engine", port=Engine, arguments="(opening)", built_in=("local", "memory", "postgres", "milvus")
+    point="engines", named_by="engine", port=Engine, arguments="(opening)", built_in=("local", "memory", "postgres", "milvus", "opensearch")
 )  # fmt: skip
 ENCODERS = ExtensionPoint(
     point="encoders", named_by="encoder.kind", port=Encoder, arguments="(settings)",

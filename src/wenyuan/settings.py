@@ -46,6 +46,7 @@ __all__ = [
     "LlmSettings",
     "MilvusSettings",
     "OidcSettings",
+    "OpenSearchSettings",
     "PostgresSettings",
     "RedactionSettings",
     "RerankerSettings",
@@ -214,6 +215,21 @@ class MilvusSettings(_Section):
     calls: int = Field(default=16, ge=2, le=500)  # at once, of each process
 
 
+class OpenSearchSettings(_Section):
+    """Where the engine ``opensearch`` keeps its index."""
+
+    urls: tuple[str, ...] = ()  # http(s)://host:port, of any nodes
+    user: str = Field(default="", max_length=255)
+    password: SecretStr = SecretStr("")  # better given as WENYUAN_OPENSEARCH__PASSWORD
+    key: SecretStr = SecretStr("")  # an API key, instead of user and password
+    ca: str = ""  # a file with the certificates that sign those of the nodes; empty: the system's
+    prefix: str = Field(default="wenyuan", pattern=r"^[a-z][a-z0-9_]{0,39}$")  # of the indices' names
+    shards: int = Field(default=1, ge=1, le=1_024)  # when the indices are made, as the two below
+    replicas: int = Field(default=1, ge=0, le=10)  # further copies of each part
+    quantised: bool = False  # a byte for a dimension in the graphs
+    calls: int = Field(default=16, ge=2, le=500)  # at once, of each process
+
+
 class CatalogSettings(_Section):
     """Where the catalog is stored: in the library's folder, or on a PostgreSQL that several servers share."""
 
@@ -342,6 +358,7 @@ class Settings(BaseSettings):
     catalog: CatalogSettings = CatalogSettings()
     postgres: PostgresSettings = PostgresSettings()
     milvus: MilvusSettings = MilvusSettings()
+    opensearch: OpenSearchSettings = OpenSearchSettings()
     cache: CacheSettings = CacheSettings()
     rules: RulesSettings = RulesSettings()
     sources: SourcesSettings = SourcesSettings()

@@ -24,7 +24,8 @@ from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
 from wenyuan.engines.milvus import search, writes
 from wenyuan.engines.milvus.collections import newest
-from wenyuan.engines.milvus.term_weights import FIELDS, digest
+from wenyuan.engines.milvus.term_weights import FIELDS
+from wenyuan.engines.term_statistics import digest
 
 
 @pytest.fixture

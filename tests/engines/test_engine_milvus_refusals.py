@@ -37,9 +37,11 @@ from wenyuan.core.text.analysis import query_terms
 from wenyuan.engines.milvus import collections
 from wenyuan.engines.milvus import engine as milvus_engine_module
 from wenyuan.engines.milvus.engine import MilvusEngine
-from wenyuan.engines.milvus.expressions import compared, condition, token
-from wenyuan.engines.milvus.search import frequency, norm, weighed
+from wenyuan.engines.milvus.expressions import condition
+from wenyuan.engines.milvus.search import frequency
 from wenyuan.engines.milvus.sessions import ServerAddress, failure
+from wenyuan.engines.term_statistics import norm, weighed
+from wenyuan.engines.value_digests import compared, token
 from wenyuan.runtime.installation import install_command
 
 TOKEN = "root:Geheim-4711"

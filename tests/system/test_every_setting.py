@@ -34,6 +34,7 @@ from liars_server import lying
 from listening import free_port, listening
 from setting_defaults import settings
 from wenyuan.catalog.audit.chain import GENESIS
+from wenyuan.settings import OpenSearchSettings
 
 NOWHERE = "http://127.0.0.1:9"
 PLAIN: Mapping[str, Any] = {
@@ -98,8 +99,9 @@ ELSEWHERE = {"encoder.url", "reranker.url", "encoder.path", "reranker.path", "ju
              "milvus.uri", "server.port",
              "audit.head_file", "oidc.issuer"}  # fmt: skip
 """What is said where the test starts a server or makes a folder for it."""
-NOT_STARTED = {"encoder.dimension", "milvus.token", "milvus.database"}
-"""They need a server that knows them: see `tests/encoders` and `tests/engines`."""
+NOT_STARTED = {"encoder.dimension", "milvus.token", "milvus.database",
+               *(f"opensearch.{name}" for name in OpenSearchSettings.model_fields)}  # fmt: skip
+"""They need a server that knows them: see `tests/encoders`, `tests/engines` and `tests/integrations/opensearch`."""
 GROUPS = {
     "plain": PLAIN,
     "models": MODELS,

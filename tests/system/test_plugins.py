@@ -141,7 +141,10 @@ def test_a_setting_names_the_plugins_that_it_could_have_meant(install: Install, 
     install("odd-parts", {"wenyuan.engines": {"odd": "odd_parts:Engine"}})
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path, engine="od")
-    assert caught.value.message == "engine: Input should be 'local', 'memory', 'postgres', 'milvus' or 'odd'"
+    assert (
+        caught.value.message
+        == "engine: Input should be 'local', 'memory', 'postgres', 'milvus', 'opensearch' or 'odd'"
+    )
     assert translated(caught.value.message).startswith("engine：应为以下之一")
     assert load_settings(tmp_path, engine="odd").engine == "odd"
 

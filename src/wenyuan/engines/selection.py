@@ -30,6 +30,8 @@ def open_engine(settings: Settings, opening: EngineOpening) -> Engine:
             return _postgres(settings, opening)
         case "milvus":
             return _milvus(settings, opening)
+        case "opensearch":
+            return _opensearch(settings, opening)
     from wenyuan.engines.local.engine import LocalEngine
 
     return LocalEngine(opening.folder, opening.spec, exclusive=opening.indexing, max_lag=opening.max_lag)
@@ -71,5 +73,26 @@ def _milvus(settings: Settings, opening: EngineOpening) -> Engine:
     return MilvusEngine(
         ServerAddress(uri=chosen.uri.strip(), token=token, database=chosen.database, calls=chosen.calls),
         opening.spec, library_id=opening.library_id, exclusive=opening.writing, prefix=chosen.prefix, index=chosen.index,
+        max_lag=opening.max_lag,
+    )  # fmt: skip
+
+
+def _opensearch(settings: Settings, opening: EngineOpening) -> Engine:
+    chosen = settings.opensearch
+    if not chosen.urls:
+        raise ConfigError(
+            "engine is opensearch, but opensearch.urls is not set",
+            component="settings",
+            hint="export WENYUAN_OPENSEARCH__URLS='[\"https://host:9200\"]'",
+        )
+    from wenyuan.engines.opensearch.engine import OpenSearchEngine
+    from wenyuan.engines.opensearch.indices import IndexShape
+    from wenyuan.engines.opensearch.sessions import ClusterAddress
+
+    password, key = chosen.password.get_secret_value(), chosen.key.get_secret_value().strip()
+    return OpenSearchEngine(
+        ClusterAddress(urls=chosen.urls, user=chosen.user, password=password, key=key, ca=chosen.ca, calls=chosen.calls),
+        opening.spec, library_id=opening.library_id, exclusive=opening.writing, prefix=chosen.prefix,
+        shape=IndexShape(shards=chosen.shards, replicas=chosen.replicas, quantised=chosen.quantised),
         max_lag=opening.max_lag,
     )  # fmt: skip

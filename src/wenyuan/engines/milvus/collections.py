@@ -14,73 +14,19 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from wenyuan.core.errors import ConfigError, IndexCorrupt, IndexMismatch, msg
 from wenyuan.core.ports import IndexSpec
-from wenyuan.core.scoring.vector_sums import Sums
+from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus.sessions import Session, seconds
 
-# The state of an index. Milvus has no transactions, so the newest checkpoint record counts.
+# Milvus has no transactions, so the newest checkpoint record counts.
 #
 # A mark is a row that is only ever added, so there is one at every moment; older ones are removed afterwards.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """One state of an index.
-
-    Attributes:
-        step: Its number.
-        library: Whose index this is.
-        generation: Of which analyser, encoder and format.
-        watermark: The last change of the catalog that counts: rows of later ones are not looked at.
-        swept: The last change whose removals have been carried out.
-        stamp: What tells change `watermark` from that of another catalog.
-        passages: How many rows count.
-        length: Of all of them, in terms.
-        vectors: How many of them have a vector.
-        terms: The highest number that was given to a term.
-        least: The least mean length with which rows were weighed (see `engines.milvus.search`); 0 for none.
-        open: Whether there may be rows of a later change, from an unfinished step.
-        chinese: How many of these are of passages in Chinese.
-        total: The sums of vectors, (2 · dim,) float32: of passages in other languages, then of those in Chinese.
-    """
-
-    step: int = 0
-    library: str
-    generation: str
-    watermark: int = 0
-    swept: int = 0
-    stamp: str = ""
-    passages: int = 0
-    length: int = 0
-    vectors: int = 0
-    chinese: int = 0
-    terms: int = 0
-    least: float = 0.0
-    open: bool = False
-    total: Any = field(compare=False)
-
-    @property
-    def mean(self) -> float:
-        """Length of a passage, in terms."""
-        return self.length / self.passages if self.passages else 0.0
-
-    @property
-    def sums(self) -> Sums:
-        """Of vectors."""
-        return Sums(
-            self.total.astype(np.float64).reshape(2, -1),
-            np.array([self.vectors - self.chinese, self.chinese], np.int64),
-        )
-
-    def settled(self, target: int) -> bool:
-        """Whether the index is as the catalog was at change `target`."""
-        return self.watermark == self.swept == target and not self.open
 
 
 _KEPT = 8
@@ -144,6 +90,13 @@ class CollectionNames:
         generation = f"{spec.key}/{FORMAT}"
         own = hashlib.sha256(f"{library_id}/{generation}".encode()).hexdigest()
         return cls(f"{prefix}_{own[:16]}", library_id, generation, spec.encoder.dimension if spec.encoder else 0)
+
+    @property
+    def copied(self) -> str:
+        """What to do when the catalog is not the one that the index follows."""
+        return msg(
+            "the catalog was restored or copied, and has changed since: drop the collections {base}_…", base=self.base
+        )
 
     @property
     def passages(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -10,26 +9,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wenyuan.core.errors import (
-    CatalogBusy,
     ConfigError,
-    EngineError,
-    EngineTimeout,
     EngineUnavailable,
     IndexCorrupt,
-    IndexMismatch,
     msg,
 )
 from wenyuan.core.filters import Scope
 from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring.formula import rescale
-from wenyuan.engines.hidden_tally import HiddenTallies, HiddenTally
+from wenyuan.engines.following import A_DAY, MAX_LAG, PATIENCE, TIME_TO_BUILD, FollowingEngine
+from wenyuan.engines.hidden_tally import HiddenTally
+from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus import hidden_rows
 from wenyuan.engines.milvus import search as keyword
 from wenyuan.engines.milvus.collections import (
     MOST_DIMENSIONS,
     CollectionNames,
-    Mark,
     check_server,
     find,
     make,
@@ -37,19 +33,11 @@ from wenyuan.engines.milvus.collections import (
 )
 from wenyuan.engines.milvus.expressions import condition
 from wenyuan.engines.milvus.sessions import MilvusSessions, ServerAddress, Session
-from wenyuan.engines.milvus.term_weights import MilvusQueryTerms
-from wenyuan.engines.milvus.writes import advance, check_same, renew
-from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
+from wenyuan.engines.milvus.term_weights import query_terms
+from wenyuan.engines.milvus.writes import advance, renew
 from wenyuan.runtime.deadlines import deadline_after
 
-MAX_LAG = 3_600.0
-"""Seconds for which whoever else is writing may keep answers behind before that is an error."""
-_PATIENCE = 10.0  # seconds for what has no deadline of its own: status, information
 _TO_OPEN = 60.0  # making and loading collections takes its time
-_TIME_TO_BUILD = 300.0  # seconds that a caller must be willing to wait
-_A_DAY = 86_400.0
-_BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
-_WAITS = 0.5  # of a request's time, for the index; then it is answered from what is there
 _SETTLE_AFTER = 2_000  # passages after which a checkpoint is worth its while
 _ROUNDING = 1e-4
 _WIDTH = 200
@@ -58,7 +46,7 @@ _WIDTH = 200
 T = TypeVar("T")
 
 
-class MilvusEngine:
+class MilvusEngine(FollowingEngine[Mark]):
     """An engine in collections of its own.
 
     Args:
@@ -76,9 +64,6 @@ class MilvusEngine:
         IndexMismatch: the collections belong to something else.
         EngineUnavailable, EngineTimeout: the server cannot be asked.
     """
-
-    name = "milvus"
-    works_here = False
 
     def __init__(
         self,
@@ -103,14 +88,9 @@ class MilvusEngine:
                 component=self._sessions.component,
                 hint="choose an encoder of fewer dimensions, or another engine",
             )
+        super().__init__("milvus", self._names.vectors, exclusive=exclusive, max_lag=max_lag)
         self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
-        self._exclusive, self._max_lag = exclusive, max_lag
-        self._writing = threading.Lock()
-        self._builder = BoundedCalls(1, "wenyuan-milvus-index")
-        self._same = False
-        self._tallies = HiddenTallies()
         self._settled_at = 0
-        self._empty = False  # whether the catalog was, when the index was asked last
         self._counted = -1  # the step of the last mark whose rows were all found to be there
         try:
             self._mark = self._open(index)
@@ -130,87 +110,19 @@ class MilvusEngine:
         self._sessions.collections = (self._names.passages, self._names.words, self._names.marks)
         return found
 
-    # -- following the catalog ------------------------------------------------------------------------
+    def _run(self, work: Callable[[Session], T], deadline: Deadline) -> T:
+        return self._sessions.run(work, deadline)
 
-    def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
-        target = feed.seq()
-        self._mark = mark = self._sessions.run(self._newest, deadline)
-        if mark.settled(target):
-            self._empty = target == 0
-            return self._checked(feed, mark)
-        if mark.watermark > max(target, feed.seq()):  # read again: another thread may have applied a later change
-            raise IndexMismatch(
-                msg(
-                    "the index holds change {watermark}, the catalog ends at {target}",
-                    watermark=mark.watermark,
-                    target=target,
-                ),
-                component=self._sessions.component,
-                hint=msg(
-                    "the catalog was replaced by an older one: drop the collections {base}_…", base=self._names.base
-                ),
-            )
-        if deadline.remaining() >= _TIME_TO_BUILD:
-            return self._follow(feed, target, wait=_TO_OPEN)
-        if not self._caught_up(feed, target, mark, deadline):
-            if self._may_lag(feed, mark):
-                return mark.watermark  # another process updates it; its content is a consistent state of the catalog
-            raise EngineTimeout(
-                msg(
-                    "behind the catalog ({watermark} of {target}), and somebody else is writing",
-                    watermark=mark.watermark,
-                    target=target,
-                ),
-                component=self._sessions.component,
-            )
-        return self._mark.watermark
+    def _advance(self, session: Session, feed: ChangeFeed, target: int) -> Mark:
+        return advance(session, self._names, feed, target, self._newest(session))
 
-    def _may_lag(self, feed: ChangeFeed, mark: Mark) -> bool:
-        """Whether questions may be answered as of a mark; an index that is only being built holds nothing."""
-        return (mark.watermark > 0 or self._empty) and feed.lag(mark.watermark) <= self._max_lag
+    @property
+    def _older(self) -> str:
+        return msg("the catalog was replaced by an older one: drop the collections {base}_…", base=self._names.base)
 
-    def _checked(self, feed: ChangeFeed, mark: Mark) -> int:
-        if not self._same:  # once is enough: later changes are checked as they are applied
-            check_same(feed, mark, self._names, self._sessions.component)
-            self._same = True
-        return mark.watermark
-
-    def _caught_up(self, feed: ChangeFeed, target: int, mark: Mark, deadline: Deadline) -> bool:
-        """Apply changes, in a thread that goes on when the caller cannot wait; False while another process writes, or
-        when an earlier state is preferred to waiting.
-        """
-        lagging = self._may_lag(feed, mark)
-        patience = _BRIEFLY if lagging else deadline.remaining()
-        if not self._writing.acquire(timeout=min(patience, deadline.remaining())):
-            return False
-
-        def work() -> None:
-            try:
-                self._follow(feed, target, wait=_BRIEFLY)
-            finally:
-                self._writing.release()
-
-        try:
-            self._builder.run(work, deadline.remaining() * (_WAITS if lagging else 1.0))
-        except CatalogBusy:
-            return False
-        except CallTimedOut as error:
-            if lagging:
-                return False
-            raise EngineTimeout(
-                "the index is still being brought up to date", component=self._sessions.component
-            ) from error
-        return True
-
-    def _follow(self, feed: ChangeFeed, target: int, *, wait: float) -> int:
-        while True:
-            with self._exclusive(wait=wait):
-                self._mark = self._sessions.run(
-                    lambda session: advance(session, self._names, feed, target, self._newest(session)),
-                    _within(_A_DAY),
-                )
-            if self._mark.watermark >= target:
-                return self._checked(feed, self._mark)
+    @property
+    def _copied(self) -> str:
+        return self._names.copied
 
     def _newest(self, session: Session) -> Mark:
         found = newest(session, self._names.marks)
@@ -232,11 +144,11 @@ class MilvusEngine:
         def work(session: Session) -> Mark:
             mark = renew(session, self._names, self._newest(session))
             for name in (self._names.passages, self._names.words):
-                session.client.flush(name, timeout=_TIME_TO_BUILD)
+                session.client.flush(name, timeout=TIME_TO_BUILD)
             return mark
 
         with self._exclusive():
-            self._mark = self._sessions.run(work, _within(_A_DAY))
+            self._mark = self._sessions.run(work, _within(A_DAY))
         self._settled_at = self._mark.passages
 
     def purge(self, feed: ChangeFeed) -> None:
@@ -244,16 +156,16 @@ class MilvusEngine:
 
         The server removes their files when its own time for that has passed (``dataCoord.gc.dropTolerance``).
         """
-        self.sync(feed, deadline=_within(_A_DAY))
+        self.sync(feed, deadline=_within(A_DAY))
 
         def work(session: Session) -> None:
             session.drop_where(self._names.words, "held <= 0")
             for name in (self._names.passages, self._names.words):
-                session.client.flush(name, timeout=_TIME_TO_BUILD)
-                session.client.compact(name, timeout=_TIME_TO_BUILD)
+                session.client.flush(name, timeout=TIME_TO_BUILD)
+                session.client.compact(name, timeout=TIME_TO_BUILD)
 
         with self._exclusive():
-            self._sessions.run(work, _within(_A_DAY))
+            self._sessions.run(work, _within(A_DAY))
 
     # -- answering ----------------------------------------------------------------------------------
 
@@ -337,11 +249,11 @@ class MilvusEngine:
             tally, sums = self._hidden(session, uncounted, mark), mark.sums
             return tally.mean_cosine(asked, sums.sums.sum(axis=0), int(sums.counts.sum()))
 
-        return self._read(work, _within(_PATIENCE))
+        return self._read(work, _within(PATIENCE))
 
     def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
         return self._read(
-            lambda session, mark: self._hidden(session, uncounted, mark).chinese_share, _within(_PATIENCE)
+            lambda session, mark: self._hidden(session, uncounted, mark).chinese_share, _within(PATIENCE)
         )
 
     def _tally(self, session: Session, hidden: HiddenDocuments | None, mark: Mark) -> HiddenTally | None:
@@ -354,12 +266,9 @@ class MilvusEngine:
     def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
         def work(session: Session, mark: Mark) -> Mapping[str, float]:
             tally = self._tally(session, uncounted, mark)
-            return MilvusQueryTerms.of(session, self._names, terms, mark, tally).weights
+            return query_terms(session, self._names, terms, mark, tally).weights
 
-        return self._read(work, _within(_PATIENCE))
-
-    def removed_share(self) -> float:
-        return 0.0
+        return self._read(work, _within(PATIENCE))
 
     def status(self) -> EngineStatus:
         def work(session: Session, mark: Mark) -> tuple[int, int, int]:
@@ -368,26 +277,11 @@ class MilvusEngine:
             vectors = session.count(self._names.passages, f"{there} and embedded == true")
             return mark.watermark, passages, vectors
 
-        watermark, passages, vectors = self._read(work, _within(_PATIENCE))
+        watermark, passages, vectors = self._read(work, _within(PATIENCE))
         return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
 
     def close(self) -> None:
         self._sessions.close()
-
-    def _validated(self, vector: Any) -> list[float]:
-        if not self._names.vectors:
-            raise EngineError("this index was built without an encoder", component="engine milvus/vector")
-        if len(vector) != self._names.vectors:
-            raise EngineError(
-                msg(
-                    "the query has {count} dimensions, the index {vectors}",
-                    count=len(vector),
-                    vectors=self._names.vectors,
-                ),
-                component="engine milvus/vector",
-            )
-        written: list[float] = np.asarray(vector, dtype=np.float32).tolist()
-        return written
 
     def _read(self, work: Callable[[Session, Mark], T], deadline: Deadline) -> T:
         """What `work` finds at one mark: again, if rows that counted then were deleted while it looked."""

@@ -1,9 +1,6 @@
 """Keyword search: candidates by the inner product of sparse vectors, then exact BM25.
 
-A row's weights are those of BM25 with the mean length of all passages when it was written; that drifts as passages
-come and go. A weight w = (k1 + 1) · f / (f + n), where n is the length's norm, tells how often the term occurs
-(`frequency`), so no count is stored beside it. How far a weight can be from what it would be now is known, so
-candidates are fetched until no other row could enter the ranking.
+No count is stored beside a weight (see `engines.term_statistics`): it tells how often the term occurs (`frequency`).
 """
 
 from __future__ import annotations
@@ -12,25 +9,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wenyuan.core.scoring.formula import K1, B, bm25, quantised_length, squash
+from wenyuan.core.scoring.formula import K1, bm25, squash
 from wenyuan.engines.hidden_tally import HiddenTally
-from wenyuan.engines.milvus.collections import CollectionNames, Mark
+from wenyuan.engines.index_mark import Mark
+from wenyuan.engines.milvus.collections import CollectionNames
 from wenyuan.engines.milvus.sessions import MOST_HITS, Session
-from wenyuan.engines.milvus.term_weights import MilvusQueryTerms
+from wenyuan.engines.milvus.term_weights import query_terms
+from wenyuan.engines.term_statistics import QueryTerms, norm
 
 SPARE = 1.25
 """How many more rows are fetched than are asked for, at first; then four times as many in each round."""
 _FIELDS = ("passage_id", "length", "mean", "words")
-
-
-def norm(length: int, mean: float) -> float:
-    """What BM25 adds to a term's frequency, for a passage of `length` terms."""
-    return K1 * (1.0 - B + B * quantised_length(length) / mean)
-
-
-def weighed(frequency: int, length: int, mean: float) -> float:
-    """The part of BM25 that is a passage's own: the score is the sum of these times idf."""
-    return (K1 + 1.0) * frequency / (frequency + norm(length, mean))
 
 
 def frequency(weight: float, norm: float) -> int:
@@ -52,7 +41,7 @@ def best(
     Args:
         tally: Of passages that are not counted.
     """
-    query = MilvusQueryTerms.of(session, names, terms, mark, tally)
+    query = query_terms(session, names, terms, mark, tally)
     if not query.worth:
         return []
     fetched = min(MOST_HITS, math.ceil(SPARE * limit))
@@ -75,20 +64,19 @@ def scores_of(
     tally: HiddenTally | None = None,
 ) -> dict[int, float]:
     """The scores of given passages; those without any of the terms are absent."""
-    query = MilvusQueryTerms.of(session, names, terms, mark, tally)
+    query = query_terms(session, names, terms, mark, tally)
     rows = session.named(names.passages, "passage_id", passage_ids, (*_FIELDS, "seq"))
     shares = {int(row["passage_id"]): _share(query, row) for row in rows if row["seq"] <= mark.watermark}
     return {passage: squash(share) for passage, share in shares.items() if share > 0}
 
 
-def _share(query: MilvusQueryTerms, row: Mapping[str, Any]) -> float:
+def _share(query: QueryTerms, row: Mapping[str, Any]) -> float:
     length, words = int(row["length"]), row["words"]
     old = norm(length, row["mean"])
     held = {number: frequency(words[number], old) for number in query.worth if number in words}
     return bm25(held, length, query.mean, query.worth) / query.total if held else 0.0
 
 
-def _is_complete(query: MilvusQueryTerms, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
+def _is_complete(query: QueryTerms, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
     """Whether no row that the server ranks behind `last` could enter the ranking."""
-    drift = max(1.0, query.mean / query.least)
-    return ranked[limit - 1][1] >= drift * last / query.total
+    return ranked[limit - 1][1] >= query.drift * last / query.total

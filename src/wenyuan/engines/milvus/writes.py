@@ -15,16 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.errors import EngineError, IndexMismatch, VectorRejected, msg
+from wenyuan.core.errors import EngineError, VectorRejected, msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.core.text.analysis import passage_terms
-from wenyuan.engines.milvus.collections import MOST_TOKENS, CollectionNames, Mark, add_mark
-from wenyuan.engines.milvus.expressions import compared, token, tokens
-from wenyuan.engines.milvus.search import frequency, norm, weighed
+from wenyuan.engines.index_mark import Mark, check_same
+from wenyuan.engines.milvus.collections import MOST_TOKENS, CollectionNames, add_mark
+from wenyuan.engines.milvus.search import frequency
 from wenyuan.engines.milvus.sessions import Session, parts
-from wenyuan.engines.milvus.term_weights import FIELDS, digest
+from wenyuan.engines.milvus.term_weights import FIELDS
+from wenyuan.engines.term_statistics import digest, norm, weighed
+from wenyuan.engines.value_digests import compared, token, tokens
 
 _STEP = 64  # changes of the catalog
 _BATCH = 1_000
@@ -44,7 +46,7 @@ def advance(session: Session, names: CollectionNames, feed: ChangeFeed, target: 
         mark = _swept(session, names, gone, mark)
     if mark.watermark >= target:
         return mark
-    check_same(feed, mark, names, session.component)
+    check_same(feed, mark, names.copied, session.component)
     upto = min(target, mark.watermark + _STEP)
     changes = feed.changes(mark.watermark, upto, vectors=names.vectors > 0)
     first = next(changes, None)
@@ -55,19 +57,6 @@ def advance(session: Session, names: CollectionNames, feed: ChangeFeed, target: 
     for batch in _batched(itertools.chain([first], changes)):
         step.take(batch)
     return _swept(session, names, step.gone, add_mark(session, names.marks, step.end(feed.stamp(upto))))
-
-
-def check_same(feed: ChangeFeed, mark: Mark, names: CollectionNames, component: str) -> None:
-    """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
-    if mark.watermark and mark.stamp != feed.stamp(mark.watermark):
-        raise IndexMismatch(
-            msg("its change {watermark} is not the catalog's", watermark=mark.watermark),
-            component=component,
-            hint=msg(
-                "the catalog was restored or copied, and has changed since: drop the collections {base}_…",
-                base=names.base,
-            ),
-        )
 
 
 def renew(session: Session, names: CollectionNames, mark: Mark) -> Mark:

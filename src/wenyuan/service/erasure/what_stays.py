@@ -46,6 +46,10 @@ def what_stays(
     left.append("backups, exports of the audit, and log files of other programs")
     if engine == "milvus":
         left.append("files that a Milvus server has compacted, until it removes them (dataCoord.gc.dropTolerance)")
+    if engine == "opensearch":
+        left.append(
+            "rows that a cluster keeps for copies that catch up (index.soft_deletes.retention_lease), and its snapshots"
+        )
     if not catalog.forgotten.in_folder:
         left.append("the write-ahead log and the backups of the database server, for as long as it keeps them")
         if engine == "local":

@@ -1,0 +1,169 @@
+"""A cluster of OpenSearch for tests: the one that WENYUAN_TEST_OPENSEARCH names, or nodes in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from listening import free_port
+
+GIVEN = os.environ.get("WENYUAN_TEST_OPENSEARCH", "")  # read before the tests clear the environment
+PREFIX = f"wenyuan_test_{secrets.token_hex(4)}"
+"""Of the indices that tests make; they are deleted at the end, for the cluster may be somebody's."""
+HOME = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-opensearch")
+_JAVA = (
+    "-Xms96m", "-Xmx256m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k",
+)  # fmt: skip
+_LOG = """appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d %-5p %c{1.} %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+class ClusterNode:
+    """One node, in a process that can be killed and started again on the same data."""
+
+    def __init__(self, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
+        self.folder, self.name, self.port = folder / name, name, free_port()
+        self.settings = {**settings, "node.name": name, "http.port": self.port, "network.host": "127.0.0.1"}
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; `Cluster.wait` waits until it has joined."""
+        (self.folder / "config").mkdir(parents=True, exist_ok=True)
+        (self.folder / "config" / "opensearch.yml").write_text(json.dumps(self.settings), "utf-8")
+        (self.folder / "config" / "log4j2.properties").write_text(_LOG, "utf-8")
+        paths = f"{HOME / 'classes'}:{HOME / 'lib'}/*"
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["java", *_JAVA, "-cp", paths, "ClusterNode", str(self.folder)], stdout=log, stderr=log
+            )
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None
+
+    def kill(self) -> None:
+        """End it at once, as if the machine had lost its power."""
+        self._end("kill")
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._end("terminate")
+
+    def _end(self, how: str) -> None:
+        if self._process is not None:
+            getattr(self._process, how)()
+            self._process.wait(60)
+            self._process = None
+
+
+class Cluster:
+    """Nodes that form a cluster on loopback."""
+
+    def __init__(self, folder: Path, size: int, settings: Mapping[str, Any] | None = None) -> None:
+        ports = [free_port() for _ in range(size)]
+        names = [f"node{number}" for number in range(size)]
+        shared = {
+            "cluster.name": f"wenyuan-{secrets.token_hex(4)}",
+            "discovery.seed_hosts": [f"127.0.0.1:{port}" for port in ports],
+            "cluster.initial_cluster_manager_nodes": names,
+            "cluster.routing.allocation.disk.threshold_enabled": False,
+            **(settings or {}),
+        }
+        self.nodes = [
+            ClusterNode(folder, name, {**shared, "transport.port": port})
+            for name, port in zip(names, ports, strict=True)
+        ]
+
+    @property
+    def urls(self) -> list[str]:
+        return [node.url for node in self.nodes]
+
+    def start(self) -> None:
+        for node in self.nodes:
+            if not node.running:
+                node.start()
+        self.wait()
+
+    def wait(self, status: str = "green", seconds: float = 180.0) -> None:
+        """Until all running nodes have joined and the cluster is as green as asked."""
+        running = [node for node in self.nodes if node.running]
+        path = f"/_cluster/health?wait_for_status={status}&wait_for_nodes={len(running)}&timeout=5s"
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                if all(not called(node.url, "GET", path)["timed_out"] for node in running):
+                    return
+            except (OSError, URLError):
+                time.sleep(0.3)
+        logs = [(node.folder / "log").read_text("utf-8", "replace")[-2_000:] for node in running]
+        raise RuntimeError("the cluster did not become " + status + "\n" + "\n".join(logs))
+
+    def end(self) -> None:
+        for node in self.nodes:
+            node.kill()
+
+
+def called(url: str, method: str, path: str, body: Any = None) -> Any:
+    """A reply of a node."""
+    data = None if body is None else json.dumps(body).encode()
+    asked = Request(url + path, data, {"content-type": "application/json"}, method=method)
+    with urlopen(asked, timeout=30) as reply:
+        return json.loads(reply.read() or b"null")
+
+
+def clear(url: str) -> None:
+    """Delete the indices of tests."""
+    if names := list(called(url, "GET", f"/{PREFIX}*")):
+        called(url, "DELETE", f"/{','.join(names)}")
+
+
+def needed() -> None:
+    """Skip a test where there is no Java, or the parts are not installed."""
+    if not GIVEN and shutil.which("java") is None:
+        pytest.skip("not run: there is no Java")
+    if not GIVEN and not (HOME / ".made").exists():
+        pytest.skip("not run: OpenSearch is not installed; make test-cluster installs it")
+
+
+@contextmanager
+def own(size: int = 3, settings: Mapping[str, Any] | None = None) -> Iterator[Cluster]:
+    """A cluster of this test's own."""
+    needed()
+    with tempfile.TemporaryDirectory(prefix="wenyuan-cluster-", ignore_cleanup_errors=True) as folder:
+        cluster = Cluster(Path(folder), size, settings)
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.end()
+
+
+@contextmanager
+def running() -> Iterator[list[str]]:
+    """The addresses of a cluster of three nodes, for as long as it runs."""
+    if GIVEN:
+        yield GIVEN.split(",")
+        clear(GIVEN.split(",")[0])
+        return
+    with own() as cluster:
+        yield cluster.urls
