@@ -149,6 +149,7 @@ def test_every_message_is_used() -> None:
         "history_",
         "gap_",
         "impact_",
+        "detail_",
         "review_failed_",
         "conflict_",
         "readers_of_",

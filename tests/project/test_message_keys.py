@@ -24,6 +24,7 @@ from wenyuan.core.conflicts.record import Why
 from wenyuan.core.context_sentences import Refusal
 from wenyuan.core.corrections import CORRECTION_ACTIONS
 from wenyuan.core.document_choice import SORTS
+from wenyuan.core.document_details import DETAIL_FIELDS
 from wenyuan.core.erasure import KINDS as ERASURE_KINDS
 from wenyuan.core.erasure import STEPS as ERASURE_STEPS
 from wenyuan.core.gaps import REASONS as GAP_REASONS
@@ -150,6 +151,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "readers_of_": ("set", "registry", "document", "sidecar", "permissions", "upload"),
     "history_": ("live", "not_yet", "superseded", "expired", "replaced", "added", "removed", "changed"),
     "correction_": {*CORRECTION_ACTIONS, "counts", "lost"},
+    "detail_": DETAIL_FIELDS,
     "uploaded_": literals(Taken, "state"),
     "judge_": {*outcomes(sufficiency.Outcome)},
     "tune_": {*outcomes(tuning.Outcome)},

@@ -79,6 +79,7 @@ STEPS: Sequence[Step] = (
     ("GET", "/v1/documents/{document_id}", lambda _: None),
     ("GET", "/v1/documents/{document_id}/passages", lambda _: None),
     ("GET", "/v1/documents/{document_id}/history", lambda _: None),
+    ("PATCH", "/v1/documents/{document_id}", lambda _: {"title": "请假制度", "tags": {"year": 2026}}),
     ("GET", "/v1/documents/{document_id}/original", lambda _: None),
     ("GET", "/v1/documents/{document_id}/original/state", lambda _: None),
     ("GET", "/v1/sources/{source_id}/files/{path}", lambda _: None),
@@ -267,6 +268,10 @@ def _learn(s: State, method: str, path: str, answer: Any, library: Any) -> None:
         s["passage_id"] = answer.json["passages"][0]["ref"].rpartition("#")[2]
     if path == "/v1/retrieve_fragments":
         s["ref"] = answer.json["fragments"][0]["metadata"]["passage_id"]
+    if (method, path) == ("PATCH", "/v1/documents/{document_id}"):
+        s["document_id"] = answer.json["document_id"]
+        passages = library.document_passages(s["document_id"]).passages
+        s["passage_id"] = passages[0]["passage_id"]
     if (method, path) == ("POST", "/v1/corrections"):
         s["correction_id"] = answer.json["correction_id"]
     if (method, path) == ("PUT", "/v1/documents/{document_id}"):

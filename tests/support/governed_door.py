@@ -48,6 +48,7 @@ BODIES: dict[str, Any] = {
     "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
     "/v1/rules/propose": {"source": "wiki", "dry_run": True},
     "/v1/corrections": {"action": "exclude", "ref": "wiki#3"},
+    "/v1/documents/{document_id}": {"title": "又"},
     "/v1/documents/{document_id}/readers": {"readers": ["everyone"]},
     "/v1/groups/{group}": {"members": ["user:li"]},
     "/v1/keys/{key_id}": {"user": "user:li", "groups": ["hr"]},

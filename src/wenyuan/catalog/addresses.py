@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
+from wenyuan.catalog.detail_tables import document_details
 from wenyuan.catalog.documents import batches
 from wenyuan.core.redaction.named_places import NamedPlace
 
@@ -62,11 +63,11 @@ class StoredAddresses:
         """Store addresses by identity, and delete those of the identities in `gone`.
 
         Args:
-            renamed: Former stored address → the present one: corrections of the document follow it.
+            renamed: Former stored address → the present one: corrections and details of the document follow it.
         """
         if not (kept or gone or renamed):
             return
-        a, c = t.addresses.c, t.corrections.c
+        a = t.addresses.c
         with self.database.changing("keeping addresses") as connection:
             for part in batches([*kept, *gone]):
                 connection.execute(t.addresses.delete().where(a.source_id == source_id, a.identity.in_(part)))
@@ -80,5 +81,7 @@ class StoredAddresses:
             if rows:
                 connection.execute(t.addresses.insert(), rows)
             for former, present in (renamed or {}).items():
-                moved = t.corrections.update().where(c.source_id == source_id, c.uri == former)
-                connection.execute(moved.values(uri=present))
+                for table in (t.corrections, document_details):
+                    c = table.c
+                    moved = table.update().where(c.source_id == source_id, c.uri == former)
+                    connection.execute(moved.values(uri=present))

@@ -19,6 +19,7 @@ from wenyuan.catalog.corrections import Corrections
 from wenyuan.catalog.database import Database, StoragePlace
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.document_counts import DocumentCounts
+from wenyuan.catalog.document_details import StoredDetails
 from wenyuan.catalog.document_readers import DocumentReaders
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.embedding_batches import EmbeddingBatches
@@ -76,7 +77,7 @@ class Catalog:
         self.origins = Origins(database)
         self.readings, self.sorted_lists = Readings(database), SortedDocuments(database)
         self.addressed = AddressTree(database)
-        self.corrected = Corrections(database)
+        self.corrected, self.detailed = Corrections(database), StoredDetails(database)
         self.contexts = StoredContextSentences(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
@@ -348,6 +349,13 @@ class Catalog:
     correct = delegate("corrected", Corrections.correct)
     end_correction = delegate("corrected", Corrections.end_correction)
     reword_corrections = delegate("corrected", Corrections.reword_corrections)
+
+    stated_details = delegate("detailed", StoredDetails.stated_details)
+    kept_details = delegate("detailed", StoredDetails.kept_details)
+    detailed_document = delegate("detailed", StoredDetails.detailed_document)
+    set_details = delegate("detailed", StoredDetails.set_details)
+    note_read = delegate("detailed", StoredDetails.note_read)
+    reword_details = delegate("detailed", StoredDetails.reword_details)
 
     commit_documents = delegate("writes", DocumentWrites.commit_documents)
     retire_documents = delegate("writes", DocumentWrites.retire_documents)

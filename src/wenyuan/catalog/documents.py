@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
-from itertools import islice
+from itertools import combinations, groupby, islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -156,17 +157,19 @@ class Documents:
         """
         d = t.documents.c
         content = sa.func.substr(d.fingerprint, CONTENT_AT)
-        live = sa.select(d.source_id, content.label("content")).where(d.removed_seq.is_(None), content != "")
-        one, other = live.distinct().subquery(), live.distinct().subquery()
-        a, b, count = one.c, other.c, sa.func.count()
-        query = sa.select(a.source_id, b.source_id, count).join_from(one, other, a.content == b.content)
-        if source_id is None:
-            query = query.where(a.source_id < b.source_id)
-        else:
-            query = query.where(a.source_id == source_id, b.source_id != source_id)
-        query = query.group_by(a.source_id, b.source_id).order_by(count.desc(), a.source_id, b.source_id)
+        live = (
+            sa.select(content.label("content"), d.source_id).where(d.removed_seq.is_(None), content != "").distinct()
+        )
+        counts: Counter[tuple[str, str]] = Counter()
+        # Brought together here and not by a join: databases compare each with each where no index has the contents.
         with self.database.reading("comparing contents") as connection:
-            return [(first, second, int(number)) for first, second, number in connection.execute(query)]
+            for _, held in groupby(connection.execute(live.order_by("content")), key=lambda row: str(row.content)):
+                sources = sorted(row.source_id for row in held)
+                if source_id is None:
+                    counts.update(combinations(sources, 2))
+                elif source_id in sources:
+                    counts.update((source_id, other) for other in sources if other != source_id)
+        return sorted(((a, b, n) for (a, b), n in counts.items()), key=lambda one: (-one[2], *one[:2]))
 
     def uris_of_type(self, source_id: str, media_type: str) -> set[str]:
         """URIs of a source's live documents that were read from files of a media type."""

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database
+from wenyuan.catalog.detail_tables import document_details
 from wenyuan.catalog.dialects import next_seq
 from wenyuan.catalog.documents import batches
 from wenyuan.catalog.erasure import NAMES, forget_words
@@ -42,7 +43,7 @@ PLACES: Mapping[str, str] = {
     "evaluations": "evaluations", "task_profiles": "profiles", "rule_nodes": "rules", "rule_aliases": "rules",
     "rule_statements": "rules", "rule_evidences": "evidence", "rule_reviews": "rules", "synonyms": "synonyms",
     "access_lists": "readers", "stated_files": "addresses", "erasure_holds": "holds", "withheld_files": "addresses", "document_readers": "readers", "group_members": "readers", "gap_decisions": "gaps",
-    "people": "people", "embedding_batches": "batches",
+    "people": "people", "embedding_batches": "batches", "document_details": "details",
     "conflict_decisions": "conflicts", "gap_closings": "gaps", "gap_answers": "gaps", "golden_questions": "golden",
 }  # fmt: skip
 """By table, what people call the place."""
@@ -53,6 +54,7 @@ _DELETED = frozenset({"failures", "addresses", "entries", "context_sentences", "
 _RULES = frozenset({"rule_nodes", "rule_aliases", "rule_statements", "rule_evidences", "rule_reviews"})
 EARLY: Mapping[str, frozenset[str]] = {
     **{name: frozenset() for name in _RULES}, "corrections": frozenset({"uri"}),
+    "document_details": frozenset({"uri"}),
 }  # fmt: skip
 """Tables that are changed before documents are read again, which must find in these what they will say; with the columns
 that wait until then.
@@ -219,7 +221,15 @@ class ErasedTexts:
         """Delete what is kept of a document beside its texts: by place, how many rows."""
         counts: Counter[str] = Counter()
         with self.database.changing("erasing a document") as connection:
-            for table in (t.corrections, t.failures, t.addresses, t.entries, document_readers, stated_files):
+            for table in (
+                t.corrections,
+                t.failures,
+                t.addresses,
+                t.entries,
+                document_readers,
+                stated_files,
+                document_details,
+            ):
                 c = table.c
                 parts = sa.or_(c.uri == uri, *(c.uri.startswith(uri + mark, autoescape=True) for mark in "?#"))
                 gone = connection.execute(table.delete().where(c.source_id == source_id, parts)).rowcount

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.rows import context_of, corrected_of, fidelity_of, recognition_of, unpack_lines
 from wenyuan.core.fidelity import Fidelity, Line, Recognition
 from wenyuan.core.hidden_documents import HiddenDocuments
-from wenyuan.core.model import ContextSentence, Corrected, DocumentState
+from wenyuan.core.model import ContextSentence, Corrected, DocumentState, Facet
 from wenyuan.core.ports import Deadline
 
 _FULL_WIDTH = {ord(" "): "\u3000"} | {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
@@ -31,6 +31,7 @@ class HeldDocument:
     Attributes:
         state: Validity on the day asked; ``superseded``: a later version ended it; ``failed``: nothing of it is held.
         fidelity: None where its reader measures none.
+        tags: Its facets.
         corrections: Number in force; `corrections_lost`: how many of those no longer find their text.
         failure: Code and reason, where its file could not be read the last time; an older version may be held.
     """
@@ -50,6 +51,7 @@ class HeldDocument:
     corrections: int = 0
     corrections_lost: int = 0
     notes: tuple[str, ...] = ()
+    tags: Mapping[str, Facet] = field(default_factory=dict)
     fidelity: Fidelity | None = None
     failure: tuple[str, str] | None = None
 
@@ -237,7 +239,7 @@ def _live_documents_select() -> sa.Select[Any]:
     told = (made.scalar_subquery().label("corrections"),
             made.where(c.lost_seq.is_not(None)).scalar_subquery().label("corrections_lost"))  # fmt: skip
     columns = (d.document_id, d.source_id, d.uri, d.title, d.media_type, d.language, d.collection, d.ingested_at,
-               d.effective_from, d.effective_until, d.own_until, d.notes, r.fidelity, count.label("passages"), *told)  # fmt: skip
+               d.effective_from, d.effective_until, d.own_until, d.notes, d.facets, r.fidelity, count.label("passages"), *told)  # fmt: skip
     return sa.select(*columns).outerjoin(t.readings, r.document_id == d.document_id)
 
 
@@ -359,6 +361,7 @@ def _document_reading(row: sa.RowMapping, today: date, failure: tuple[str, str] 
         effective_from=_date(row["effective_from"]),
         effective_until=_date(row["effective_until"]),
         notes=tuple(row["notes"]),
+        tags=row["facets"],
         fidelity=fidelity_of(row["fidelity"]),
         failure=failure,
     )

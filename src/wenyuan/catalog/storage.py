@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema
 from wenyuan.catalog.batch_tables import batch_tables
 from wenyuan.catalog.conflict_tables import conflict_tables
+from wenyuan.catalog.detail_tables import detail_tables
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.erasure_tables import erasure_tables
 from wenyuan.catalog.gap_tables import gap_decisions, gap_tables
@@ -136,7 +137,7 @@ MIGRATIONS: tuple[sa.MetaData | Callable[[sa.Connection], None], ...] = (
     _verified, schema.synonym_tables, _leads, _labels, _readings, schema.listing_tables, _corrections,
     _context_sentences, _clauses_read, schema.judge_tables, _looked_up, _addresses,
     _key_names, reader_tables, gap_tables, stated_tables, group_tables, erasure_tables, conflict_tables,
-    people_tables, _named_places, golden_tables, _gap_answers, batch_tables,
+    people_tables, _named_places, golden_tables, _gap_answers, batch_tables, detail_tables,
 )  # fmt: skip
 """Step n makes version n of version n − 1: tables that are added, or a change of those that are there, which the tables
 of a new library have. Steps are only ever added.

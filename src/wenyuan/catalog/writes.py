@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.batch_tables import embedding_batches, source_runs
 from wenyuan.catalog.database import Database
+from wenyuan.catalog.detail_tables import document_details
 from wenyuan.catalog.dialects import insert_new, next_seq
 from wenyuan.catalog.document_readers import readers_committed
 from wenyuan.catalog.documents import batches
@@ -91,28 +92,10 @@ class DocumentWrites:
         """Set another last day for live documents, by document id. Rows are never rewritten, so they are replaced."""
         if not ends:
             return
-        d = t.documents.c
         with self.database.changing("ending versions") as connection:
             seq = next_seq(connection, source_id)
             for document_id, end in ends.items():
-                own = connection.execute(sa.select(t.documents).where(d.document_id == document_id)).mappings().one()
-                passages = carried(connection, document_id)
-                r = t.readings
-                told = connection.execute(sa.select(r).where(r.c.document_id == document_id)).mappings().first()
-                retire(connection, seq, d.document_id == document_id)
-                number = _next_document(connection)
-                connection.execute(
-                    t.documents.insert(),
-                    {**own, "document_id": number, "effective_until": day(end), "seq": seq, "removed_seq": None},
-                )
-                rows = [
-                    {**row, "document_id": number, "seq": seq, "removed_seq": None if live else seq}
-                    for row, live in passages
-                ]
-                if rows:
-                    connection.execute(t.passages.insert(), rows)
-                if told is not None:
-                    connection.execute(r.insert(), {**told, "document_id": number})
+                replace_row(connection, seq, document_id, {"effective_until": day(end)})
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
         """Record that a document could not be ingested; a live older version stays."""
@@ -182,6 +165,39 @@ class DocumentWrites:
         return count
 
 
+def replace_row(
+    connection: sa.Connection,
+    seq: int,
+    document_id: int,
+    values: Mapping[str, Any],
+    keyed: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda row: {},
+) -> int:
+    """Put a row with other values in the place of a live document's from change `seq` on, with the same passages; returns its
+    number.
+
+    Args:
+        values: By column.
+        keyed: Gives what is changed of the row of a passage that is served.
+    """
+    d, r = t.documents.c, t.readings
+    own = connection.execute(sa.select(t.documents).where(d.document_id == document_id)).mappings().one()
+    passages = carried(connection, document_id)
+    told = connection.execute(sa.select(r).where(r.c.document_id == document_id)).mappings().first()
+    retire(connection, seq, d.document_id == document_id)
+    number = _next_document(connection)
+    row = {**own, **values, "document_id": number, "seq": seq, "removed_seq": None}
+    connection.execute(t.documents.insert(), row)
+    rows = [
+        {**each, **(keyed(each) if live else {}), "document_id": number, "seq": seq, "removed_seq": None if live else seq}
+        for each, live in passages
+    ]  # fmt: skip
+    if rows:
+        connection.execute(t.passages.insert(), rows)
+    if told is not None:
+        connection.execute(r.insert(), {**told, "document_id": number})
+    return number
+
+
 def carried(connection: sa.Connection, document_id: int) -> list[tuple[dict[str, Any], bool]]:
     """The passages of a live document, without their ids, for a new row that takes them over; and whether each is
     served. Includes original passages that corrections replaced or excluded.
@@ -248,7 +264,16 @@ def forget_source(connection: sa.Connection, source_id: str) -> None:
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
     forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
-    for told in (t.entries, t.addresses, document_readers, stated_files, embedding_batches, source_runs):
+    beside = (
+        t.entries,
+        t.addresses,
+        document_readers,
+        stated_files,
+        embedding_batches,
+        source_runs,
+        document_details,
+    )
+    for told in beside:
         connection.execute(told.delete().where(told.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(t.corrections.delete().where(t.corrections.c.source_id == source_id))

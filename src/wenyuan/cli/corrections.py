@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wenyuan.cli.options import OfSourceOption, PageOption, opened
+from wenyuan.cli.options import OfSourceOption, PageOption, ReasonOption, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.runtime.local_time import local_time
@@ -40,7 +40,7 @@ def correct(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         str,
         typer.Option("--of-heading", metavar="HEADING", help="Which of its headings.  [default: nearest]"),
     ] = "",
-    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+    reason: ReasonOption = "",
 ) -> None:
     """Correct a passage, or exclude a document; the next answer has it, and it can be undone.
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.document_details import set_details, show_details
 from wenyuan.cli.document_readers import readers
 from wenyuan.cli.help_texts import group
-from wenyuan.cli.options import SCREEN, Commands, OfSourceOption, PageOption, add_commands, opened
+from wenyuan.cli.options import SCREEN, Commands, DocumentNumber, OfSourceOption, PageOption, add_commands, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.cli.uploads import delete, history, replace, restore, upload
@@ -92,7 +93,7 @@ def list_all(  # noqa: PLR0913, PLR0917  (options, each by name)
 
 def show(
     ctx: typer.Context,
-    document: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the list.")],
+    document: DocumentNumber,
     passages: Annotated[bool, typer.Option("--passages", help="Its passages, too.")] = False,
 ) -> None:
     """Show a document: how it was read, against what its file holds, and with --passages its passages in order.
@@ -107,10 +108,11 @@ def show(
         listed = _passages(found, document) if passages else []
     terminal.document({"status": "SUCCESS", "document": told} | ({"passages": listed} if passages else {}))
     terminal.show(printable(f"{told['title'] or told['uri']} ({_state(terminal, told['state'])})"))
-    for field in ("source_id", "uri", "media_type", "language", "ingested_at", "effective_from", "effective_until"):
+    for field in ("source_id", "uri", "media_type", "language", "ingested_at"):
         if told[field]:
             value = local_time(told[field]) if field == "ingested_at" else printable(str(told[field]))
             terminal.show(f"{terminal.label(field)}: {value}", wrap=False)
+    show_details(terminal, told)
     terminal.show(terminal.text("document_passages", count=told["passages"]))
     if told["corrections"]:
         numbers = {"count": told["corrections"], "lost": told["corrections_lost"]}
@@ -196,6 +198,7 @@ _COMMANDS: Commands = {
     "upload": (upload, "Upload files."),
     "replace": (replace, "Replace one by its new version."),
     "delete": (delete, "Delete one."),
+    "set": (set_details, "Title, days, tags of one."),
     "readers": (readers, "Who may read one."),
 }
 add_commands(app, _COMMANDS)

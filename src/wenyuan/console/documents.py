@@ -66,7 +66,7 @@ async def opened(visit: Visit) -> Response:
 
 async def shown(visit: Visit) -> Response:
     """A document: its passages in order, beside images of the pages."""
-    return await _document_page(visit, visit.request.path_params["document_id"])
+    return await document_page(visit, visit.request.path_params["document_id"])
 
 
 async def history(visit: Visit) -> Response:
@@ -77,7 +77,8 @@ async def history(visit: Visit) -> Response:
     return visit.page("document_history.html", number=number, history=found, source=source)
 
 
-async def _document_page(visit: Visit, number: str, status: int = 200, **told: Any) -> Response:
+async def document_page(visit: Visit, number: str, status: int = 200, **told: Any) -> Response:
+    """The page of a document; `told` is shown above it."""
     form = Form(visit.request.query_params.multi_items())
     document = await visit.get("v1", "documents", number)
     found = await visit.get("v1", "documents", number, "passages", limit=LISTED, **form.given("after"))
@@ -163,7 +164,7 @@ async def downloaded(visit: Visit) -> Response:
     except Refused as refused:
         if refused.status not in (403, 409):
             raise
-        return await _document_page(visit, number, refused.status, refused=refused)
+        return await document_page(visit, number, refused.status, refused=refused)
     return Response(reply.body, headers={**HEADERS, **{n: reply.headers[n] for n in _GIVEN_ON if n in reply.headers}})
 
 
@@ -176,10 +177,10 @@ async def replaced(visit: Visit) -> Response:
     except Refused as refused:
         if refused.status not in (400, 403, 408, 413, 415, 503):
             raise
-        return await _document_page(visit, number, refused.status, refused=refused)
+        return await document_page(visit, number, refused.status, refused=refused)
     [file] = told["files"]
     if file["state"] == "failed":
-        return await _document_page(visit, number, 400, failed=file)
+        return await document_page(visit, number, 400, failed=file)
     if not file["documents"]:
         return visit.see(f"/console/sources/{told['source_id']}/documents")
     return visit.see(f"/console/documents/{file['documents'][0]}")

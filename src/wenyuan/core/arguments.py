@@ -138,11 +138,13 @@ def _annotation_text(hint: Any) -> str:
     if isinstance(hint, type) and get_origin(hint) is None:
         return "None" if hint is type(None) else hint.__name__
     parts = get_args(hint)
+    if get_origin(hint) is typing.Annotated:
+        return _annotation_text(parts[0])
     if get_origin(hint) in (Union, types.UnionType):
         return " | ".join(map(_annotation_text, parts))
     if get_origin(hint) is Literal:
         return " | ".join(map(repr, parts))
-    if isinstance(get_origin(hint), type) and parts and isinstance(parts[0], (type, types.UnionType)):
+    if isinstance(get_origin(hint), type) and parts:
         return (
             f"{get_origin(hint).__name__}[{', '.join('…' if one is ... else _annotation_text(one) for one in parts)}]"
         )

@@ -16,6 +16,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.conflicts.finder import Conflicts
 from wenyuan.service.conflicts.task import ComparisonTask
 from wenyuan.service.context import ContextService
+from wenyuan.service.document_details import DetailsDesk
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.eraser import Eraser
@@ -238,6 +239,7 @@ def assembled(
         ingestion=ingestion,
         uploads=uploads,
         correction_desk=corrections,
+        details_desk=DetailsDesk(ingestion=ingestion),
         document_access=access,
         originals=originals,
         reader_lists=ReaderLists(catalog=catalog),

@@ -17,6 +17,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, l
 from wenyuan.core.fidelity import Line, part_of
 from wenyuan.core.model import Corrected, DocumentState, Source
 from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.service.document_details import details_said
 from wenyuan.service.fragments import recognised, reworded
 from wenyuan.service.ingest.source_run import NOT_KEPT
 from wenyuan.service.operations.freshness import iso_time
@@ -154,7 +155,10 @@ class DocumentDesk:
             NotFound: there is no such document, or none that the caller may see; the two are told alike.
         """
         held, sources = self._document(document_id, principal)
-        return {**self._described(held, sources, principal), "notes": list(held.notes)}
+        told = {**self._described(held, sources, principal), "notes": list(held.notes), "tags": dict(held.tags)}
+        if principal.agent_id is not None:
+            return told
+        return {**told, "details": details_said(self.catalog.kept_details(held.source_id, held.uri))}
 
     def passages(
         self, document_id: int, principal: Principal = LOCAL, *, after: int = 0, limit: int = 50

@@ -14,6 +14,7 @@ from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.conflicts.finder import Conflicts
 from wenyuan.service.conflicts.task import ComparisonTask
 from wenyuan.service.context import ContextService
+from wenyuan.service.document_details import DetailsDesk
 from wenyuan.service.document_history import DocumentHistory
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.erasures import Erasures
@@ -88,6 +89,7 @@ class LibraryParts:
     ingestion: Ingestion
     uploads: Uploads
     correction_desk: CorrectionDesk
+    details_desk: DetailsDesk
     document_access: DocumentAccess
     originals: Originals
     reader_lists: ReaderLists

@@ -20,6 +20,7 @@ from wenyuan.server.problems import Problem
 from wenyuan.server.route import route
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
+from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.wire.documents import (
     CorrectionsQueryShape,
@@ -85,7 +86,20 @@ _PAGE: Mapping[str, Any] = {
 }
 _SHOWN: Mapping[str, Any] = {
     **_DOCUMENT,
-    "properties": {**_DOCUMENT["properties"], "notes": {"type": "array", "items": _TEXT}},
+    "properties": {
+        **_DOCUMENT["properties"],
+        "notes": {"type": "array", "items": _TEXT},
+        "tags": {"type": "object", "description": "Its facets."},
+        "details": {
+            "type": ["object", "null"],
+            "description": "What people say of it in place of what its file says. No agent is told.",
+            "properties": {
+                "said": {"type": "object"},
+                "as_read": {"type": "object", "description": "What its file says."},
+                **dict.fromkeys(("actor", "at", "reason"), _TEXT),
+            },
+        },
+    },
 }
 _UNCERTAIN: Mapping[str, Any] = {
     "type": "array",
@@ -251,6 +265,23 @@ class DocumentRoutes:
         return await self._handler.pool.run(lambda: self._show(request))
 
     @route(
+        "PATCH",
+        "/v1/documents/{document_id}",
+        "ingest",
+        storage_operation(
+            "Set title, days or tags of a document in place; what is not given stays",
+            _SHOWN,
+            body=DetailsRequest,
+        ),
+    )
+    async def set(self, request: Request) -> Response:
+        principal = request.state.principal
+        if principal.agent_id is not None:
+            raise missing("document")
+        number = document_number(request)
+        return await self._handler.work(request, lambda body: self._set(number, body, principal))
+
+    @route(
         "GET",
         "/v1/documents/{document_id}/passages",
         "search",
@@ -291,6 +322,14 @@ class DocumentRoutes:
     def _show(self, request: Request) -> Response:
         try:
             return json_response(self._library.document(document_number(request), request.state.principal))
+        except NotFound as error:
+            raise missing("document") from error
+
+    def _set(self, number: int, body: object, principal: Principal) -> Response:
+        wanted = checked(DetailsRequest, body)
+        try:
+            number = self._library.details_desk.set_details(number, wanted, principal.actor)
+            return json_response(self._library.document(number, principal))
         except NotFound as error:
             raise missing("document") from error
 

@@ -74,6 +74,7 @@ class RedactionChange:
         self._was_pending = bool(held and held.get("pending"))
         if self._change in ("other", "more"):  # before they are applied to what is read
             catalog.reword_corrections(source_id, redactor.text)
+            catalog.reword_details(source_id, redactor.text)
             catalog.forget_sentences(source_id, catalog.kept_sentences(source_id).keys())
         if self._change == "less":
             catalog.set_value(_key(source_id), self._wanted)

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.addresses import file_uri, legible, with_fragment
 from wenyuan.core.connectors import Entry
-from wenyuan.core.corrections import Correction, corrected
+from wenyuan.core.corrections import corrected
 from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, NoDocument, VectorsGone, msg
 from wenyuan.core.fidelity import Recognised
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source
@@ -34,6 +34,7 @@ from wenyuan.service.ingest.holdings import Holding, Holdings
 from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.pending_batches import Cut, DocumentBatch, DocumentSetAside, PendingBatches
+from wenyuan.service.ingest.peoples_words import PeoplesWords
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.remote_files import Memory
 from wenyuan.service.ingest.run_access import RunAccess
@@ -106,8 +107,7 @@ class SourceRun:
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._synced = ingester.catalog.seq()
         self._at = (0, "")
-        self._pages = (0, 0)
-        self._looked = (0, 0)
+        self._pages, self._looked = (0, 0), (0, 0)
         self._unread = 0  # files that were as before
         self._read: list[str] = []  # of the current file: the URIs of its documents
         self._values = KnownValues()  # of the current file: those that its documents hold
@@ -119,6 +119,7 @@ class SourceRun:
         self.erased = ErasedDocuments(ingester.catalog, source.source_id, self.redactor)
         root = source.path if is_remote(source.path) else file_uri(Path(source.path).absolute())
         self.addresses = Addresses(ingester.catalog, source.source_id, self.redactor, root)
+        self._people = PeoplesWords(ingester.catalog, source.source_id, self.addresses)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
         self._stated = StatedAddresses(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
@@ -130,11 +131,6 @@ class SourceRun:
         """
         known = (*self._live, *self._to.catalog.failures(self._source.source_id))
         return {uri[: mark.start()] for uri in known for mark in _PART.finditer(uri)}
-
-    @cached_property
-    def _corrections(self) -> Mapping[str, tuple[Correction, ...]]:
-        """Corrections by document URI, read after `RedactionChange` has redacted their texts."""
-        return self._to.catalog.counting_corrections(self._source.source_id)
 
     def take_all(self, found: Holdings) -> None:
         """Read and commit everything in a source."""
@@ -365,7 +361,8 @@ class SourceRun:
 
     def _made(self, cut: Cut, batch: DocumentBatch) -> NewDocument:
         """The document to be stored, with the corrections that are known."""
-        document, corrections = cut.document, self._corrections_of(cut.document)
+        document = cut.document
+        corrections, details = self._people.corrections_of(document), self._people.details_of(document)
         served, lost = corrected(cut.passages, corrections)
         self.report.corrections_lost.pop(document.uri, None)
         if lost:
@@ -375,16 +372,16 @@ class SourceRun:
         return NewDocument(
             source_id=self._source.source_id,
             uri=document.uri,
-            title=document.title,
+            title=details.title,
             lead=lead,
             fingerprint=cut.stamp,
-            passages=tuple(self._keyed(one, document, lead, batch) for one in served),
+            passages=tuple(self._keyed(one, details.title, document.lead, lead, batch) for one in served),
             media_type=document.media_type,
             language=document.language or self._source.language or language_of(document.text),
             collection=document.collection or self._source.collection,
-            effective_from=document.effective_from,
-            effective_until=document.effective_until,
-            facets=document.metadata,
+            effective_from=details.effective_from,
+            effective_until=details.effective_until,
+            facets=details.tags,
             notes=document.notes,
             lines=document.lines,
             uncertain=document.uncertain,
@@ -395,16 +392,12 @@ class SourceRun:
             access=cut.access,
         )
 
-    def _corrections_of(self, document: Document) -> tuple[Correction, ...]:
-        known = self._corrections
-        return known.get(document.uri) or known.get(self.addresses.former(document.uri), ())
-
-    def _keyed(self, passage: NewPassage, document: Document, lead: str, batch: DocumentBatch) -> NewPassage:
+    def _keyed(self, passage: NewPassage, title: str, own_lead: str, lead: str, batch: DocumentBatch) -> NewPassage:
         """A passage with the keys of its vectors, and with what a model said of it before."""
-        said = None if self._sentences is None else self._sentences.known(passage, document.title, lead)
+        said = None if self._sentences is None else self._sentences.known(passage, title, lead)
         if said is None:
-            return batch.embedding.keyed(passage, document.title, document.lead)
-        return batch.embedding.keyed(replace(passage, context=said), document.title, lead)
+            return batch.embedding.keyed(passage, title, own_lead)
+        return batch.embedding.keyed(replace(passage, context=said), title, lead)
 
     def _passage(self, document: Document, draft: Draft, recognised: Recognised) -> NewPassage:
         text = document.text[draft.start : draft.end]
@@ -467,6 +460,7 @@ class SourceRun:
                 with self._to.catalog.writing():
                     if self._as_corrected(batch):
                         self._to.catalog.commit_documents([made for _, made in batch.items], vectors)
+                        self._people.note_read([cut.document for cut, _ in batch.items])
                         break
             except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
                 if not tries_left:
@@ -495,10 +489,10 @@ class SourceRun:
         self._aside.add(document.uri)
 
     def _as_corrected(self, batch: DocumentBatch) -> bool:
-        """Whether the batch has the corrections that there are now; where it has not, it is given them."""
-        before = {id(cut): self._corrections_of(cut.document) for cut, _ in batch.items}
-        self._corrections = self._to.catalog.counting_corrections(self._source.source_id)
-        new = {id(cut) for cut, _ in batch.items if self._corrections_of(cut.document) != before[id(cut)]}
+        """Whether the batch has the corrections and details that there are now; where it has not, it is given them."""
+        before = {id(cut): self._people.of(cut.document) for cut, _ in batch.items}
+        self._people.renew()
+        new = {id(cut) for cut, _ in batch.items if self._people.of(cut.document) != before[id(cut)]}
         batch.items = [(cut, self._made(cut, batch) if id(cut) in new else made) for cut, made in batch.items]
         return not new
 
