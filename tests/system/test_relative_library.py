@@ -124,6 +124,8 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("fs find", ["*"], 0),
     ("fs grep", ["休假"], 0),
     ("fs cat", ["document-999999"], 2),
+    ("okf export", ["bundle"], 0),
+    ("okf check", ["bundle"], 0),
     ("overview", ["--days", "7"], 0),
     ("impact", [], 0),
     ("gaps list", [], 0),

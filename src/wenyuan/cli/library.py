@@ -130,7 +130,12 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     }
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     access = given_access(allow, deny)
-    parse_source({"source_id": source, "path": path, **said})  # what is wrong with it is told before anything is made
+    whole = parse_source(
+        {"source_id": source, "path": path, **said}
+    )  # what is wrong with it is told before anything is made
+    path = whole.path
+    if whole.settings:
+        said["settings"] = dict(whole.settings)
     with _opened_or_made(terminal, path, source) as found:
         note_keyword_only(terminal, found)
         known = {one.source_id: one for one in found.sources()}.get(source)

@@ -169,8 +169,12 @@ def place(text: str) -> str:
     Raises:
         typer.BadParameter: it is empty.
     """
+    from wenyuan.core.okf import FORMAT, bundle_path
     from wenyuan.core.remote_addresses import is_remote
 
+    bundle = bundle_path(text)
+    if bundle is not None:
+        return f"{FORMAT}:{place(bundle)}"
     return text if is_remote(text) else str(located(text).expanduser().absolute())
 
 

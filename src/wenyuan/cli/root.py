@@ -36,6 +36,7 @@ from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
 from wenyuan.cli.mcp import mcp
 from wenyuan.cli.migrate import migrate
+from wenyuan.cli.okf import app as okf_app
 from wenyuan.cli.options import (
     Commands,
     JsonOption,
@@ -232,6 +233,7 @@ _GROUPS = {
     "source": source_app,
     "document": document_app,
     "fs": fs_app,
+    "okf": okf_app,
     "quarantine": quarantine_app,
     "rules": rules_app,
     "agent": agent_app,

@@ -12,7 +12,7 @@ from wenyuan.core.model import Source
 MOST_BYTES = 50_000_000
 """No larger file is read, so none is fetched."""
 
-LIBRARY_SETTINGS = frozenset(("base_uri", "readers", "redaction", "required"))
+LIBRARY_SETTINGS = frozenset(("base_uri", "format", "readers", "redaction", "required"))
 """Settings of a source that the library reads itself, whatever the connector."""
 
 

@@ -32,7 +32,7 @@ class FragmentMetadata(TypedDict, total=False):
     sha256: str
     effective_from: str  # a day
     effective_until: str
-    stale_since: str  # since when the refresh of its source is overdue
+    stale_since: str  # since when the refresh of its source is overdue, or its own stale_after has passed
     also_in: Sequence[Mapping[str, Any]]  # passages that say the same, which are not given themselves
     ocr: Literal[True]
     confidence: float  # of what was recognised, its mean

@@ -13,6 +13,7 @@ from typing import Any
 from wenyuan.core.cycles import parse_cycle
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg, said_by
 from wenyuan.core.model import Source
+from wenyuan.core.okf import FORMAT, bundle_path
 from wenyuan.core.remote_addresses import checked_address, is_remote
 from wenyuan.core.secret_settings import secret_faults, shown_settings
 from wenyuan.core.source_readers import READERS, parse_source_readers
@@ -128,6 +129,7 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
     faults: list[Fault] = []
     fields: dict[str, Any] = {}
     spelled: dict[str, str] = {}
+    value = _of_bundle(value)
     for key, given in value.items():
         name = _NAMES.get(key)
         if name is None:
@@ -152,6 +154,15 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
     if faults:
         raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
     return source
+
+
+def _of_bundle(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An entry whose path is ``okf:PATH`` with the path alone, and what it says in its settings."""
+    path = bundle_path(given) if isinstance(given := value.get("path"), str) else None
+    settings = value.get("settings") or {}
+    if path is None or not isinstance(settings, Mapping):
+        return value
+    return {**value, "path": path, "settings": {**settings, "format": FORMAT}}
 
 
 def _without_address(fields: Mapping[str, Any], spelled: Mapping[str, str]) -> list[Fault]:
@@ -252,6 +263,9 @@ def _settings(value: Any) -> dict[str, Any]:
         raise ValueError("holds what JSON cannot say") from error
     if faults := secret_faults(value):
         raise InvalidRequest(listed(faults), faults=faults)
+    if value.get("format", FORMAT) != FORMAT:
+        said = msg("must be {known}, or not be there; it is {value}", known=FORMAT, value=repr(value["format"]))
+        raise InvalidRequest(listed([fault := Fault("settings.format", said)]), faults=(fault,))
     told = value.get(MODEL, "allow")
     switch = isinstance(told, Mapping) and told.keys() == {_CONTEXT} and isinstance(told[_CONTEXT], bool)
     if told not in _MODEL_CHOICES and not switch:

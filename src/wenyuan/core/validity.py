@@ -16,9 +16,9 @@ from wenyuan.core.model import Facet
 
 Status = Literal["in_force", "draft", "retired"]
 _STATUS_WORDS: Mapping[Status, str] = {
-    "in_force": "in_force current active valid effective published final 现行 现行有效 有效 生效 已生效 施行 已发布",
+    "in_force": "in_force current active valid effective published final stable 现行 现行有效 有效 生效 已生效 施行 已发布",
     "draft": "draft proposed pending 草案 草稿 征求意见稿 送审稿 尚未生效 未生效 待生效",
-    "retired": "retired repealed withdrawn obsolete superseded expired archived 废止 已废止 失效 已失效 作废 已作废"
+    "retired": "retired repealed withdrawn obsolete superseded expired archived deprecated 废止 已废止 失效 已失效 作废 已作废"
     " 已被取代 停用",
 }
 STATUSES: Mapping[str, Status] = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}

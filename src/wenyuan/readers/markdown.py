@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.anchors import slug
 from wenyuan.core.declared_readers import KEYS, UNREADABLE, said_twice
-from wenyuan.core.errors import msg
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
+from wenyuan.core.okf import concept_facets
 from wenyuan.core.redaction.columns import ColumnKinds
 from wenyuan.core.text.structure import DocumentLine, SectionOpening, openings
 from wenyuan.core.validity_dates import day_of, validity_field
@@ -330,6 +331,21 @@ def _split(part: _Part, found: Sequence[SectionOpening | None]) -> Iterator[tupl
             yield _Part("clause", first, after, label=opened.label), opened
 
 
+def front_matter(text: str) -> tuple[Mapping[str, Any] | None, str]:
+    """The front matter of a file as it is written, None without any, and the text behind it.
+
+    Raises:
+        DocumentRejected: it is no mapping of YAML.
+    """
+    match = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
+    if match is None:
+        return None, text
+    entries, notes = _entries(match[1])
+    if notes or (not entries and match[1].strip()):
+        raise DocumentRejected(notes[0] if notes else "front matter is no mapping of YAML")
+    return entries, text[match.end() :]
+
+
 def _front_matter(text: str, name: str) -> _Front:
     head = text[:_MAX_FRONT_MATTER]
     match = _FRONT_MATTER.match(head)
@@ -338,7 +354,8 @@ def _front_matter(text: str, name: str) -> _Front:
         entries, notes = _toml(match[1])
     if match is None or not entries:
         return _Front()
-    front = _Front(length=match.end(), notes=notes)
+    of_concept, faults = concept_facets(entries)
+    front = _Front(length=match.end(), notes=(*notes, *faults))
     for key, value in entries.items():
         field_name = _NAMES.get(key, key)
         if field_name in ("effective_from", "effective_until"):
@@ -351,6 +368,7 @@ def _front_matter(text: str, name: str) -> _Front:
                 facet = UNREADABLE  # that something is said there is not to be lost
             if facet is not None:
                 front.metadata[key] = facet
+    front.metadata |= {name: clean(str(value))[0] for name, value in of_concept.items()}
     if match and said_twice(match[1]):
         front.metadata["readers"] = UNREADABLE
     if front.effective_from and front.effective_until and front.effective_until < front.effective_from:

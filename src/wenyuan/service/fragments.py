@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from wenyuan.core.anchors import part_of
 from wenyuan.core.fidelity import Recognition
 from wenyuan.core.model import ORIGIN_PRIORITY, Corrected, Fragment, Passage
+from wenyuan.core.okf import stale_since
 from wenyuan.core.ports import Hit
 from wenyuan.core.restrictions import APPLIED
 from wenyuan.core.scoring.copies import also_in
@@ -114,11 +115,16 @@ def rounded(parts: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in parts.items()}
 
 
+def stale_time(passage: Passage, stale: Mapping[str, str]) -> str | None:
+    """Since when what a passage says may be out of date: by its source's refresh, or by the document's ``stale_after``."""
+    return stale.get(passage.source_id) or stale_since(passage.facets, datetime.now(UTC))
+
+
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
     """Optional metadata of a hit: overdue source, copies elsewhere, recognition; absent where it does not apply."""
     also: dict[str, Any] = {}
-    if passage.source_id in stale:
-        also["stale_since"] = stale[passage.source_id]
+    if since := stale_time(passage, stale):
+        also["stale_since"] = since
     if copies:
         also["also_in"] = also_in(copies)
     if passage.recognition is not None:

@@ -19,7 +19,7 @@ from wenyuan.core.rules.model import Evidence
 from wenyuan.core.terms_of_use import Copyright, parse_copyright
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.fragments import about_passage, recognised
+from wenyuan.service.fragments import about_passage, recognised, stale_time
 from wenyuan.service.rules.cited_places import CitedPlaces
 from wenyuan.service.rules.schemas import SCHEMAS, stored_schema
 from wenyuan.service.search.retriever import Retriever
@@ -155,7 +155,7 @@ class DocumentAccess:
             **about_passage(passage, "source_id", "trust", "language", "copyright"),
             "credit": terms.credit,
             **about_passage(passage, "effective_from", "effective_until"),
-            "stale_since": self.retriever.stale().get(passage.source_id),
+            "stale_since": stale_time(passage, self.retriever.stale()),
             "notice": notice,
         }
         return Fetched(

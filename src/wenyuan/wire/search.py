@@ -142,7 +142,7 @@ class CoverageShape(BaseModel):
     )
 
 
-_STALE = "Since when the refresh of its source is overdue (ISO 8601, UTC); not there while it is not."
+_STALE = "Since when the refresh of its source is overdue, or what its document says is stale (ISO 8601, UTC); not there while neither is so."
 
 
 class PassageShape(BaseModel):

@@ -16,6 +16,7 @@ from wenyuan.core.addresses import file_uri
 from wenyuan.core.connectors import Connector
 from wenyuan.core.errors import IndexCorrupt, SourceError, msg
 from wenyuan.core.model import Document, Source
+from wenyuan.core.okf import is_bundle
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.principals import AccessList
 from wenyuan.core.remote_addresses import is_remote
@@ -24,6 +25,7 @@ from wenyuan.core.source_readers import FRONT_MATTER, readers_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
 from wenyuan.service.ingest.addresses import Addresses
+from wenyuan.service.ingest.bundle_files import concepts_of, readable_in
 from wenyuan.service.ingest.document_digests import digest
 from wenyuan.service.ingest.file_permissions import ConnectorPermissions, LocalPermissions, check_no_permissions
 from wenyuan.service.ingest.local_files import PRIVATE, LocalHoldings, find_files, of_library
@@ -196,7 +198,8 @@ class Ingester:
         else:
             run.access.permissions = LocalPermissions(source, Path(source.path), run.unpermitted)
         try:
-            found = LocalHoldings(Path(source.path), self.readable, self.read, FOLDER if uploaded else "")
+            readable = readable_in(source, self.readable)
+            found = LocalHoldings(Path(source.path), readable, self._read_of(source), FOLDER if uploaded else "")
         except SourceError:
             if not (uploaded and self.catalog.withheld(source.source_id)):
                 raise
@@ -232,7 +235,8 @@ class Ingester:
             )
         run.memory = memory = Memory(self.catalog, source.source_id, run.how.plain, run.redactor)
         with closing(self.remote.connect(source)) as connector:
-            found = RemoteHoldings(source, connector, memory.known, self.readable, self.remote.read)
+            readable = readable_in(source, self.readable)
+            found = RemoteHoldings(source, connector, memory.known, readable, _read_content(source, self.remote.read))
             run.access.permissions = ConnectorPermissions(source, connector, run.unpermitted)
             memory.begin()
             try:
@@ -245,6 +249,11 @@ class Ingester:
         else:
             run.retire_vanished()
         memory.end(whole=not found.cut)
+
+    def _read_of(self, source: Source) -> Callable[[Path, str], Iterable[Document]]:
+        if not is_bundle(source.settings):
+            return self.read
+        return lambda path, uri: concepts_of(self.read(path, uri), path.name)
 
     def behind(self, source: Source) -> bool:
         """Whether the source's redaction is stricter now than when its texts were stored."""
@@ -297,6 +306,12 @@ def at_home(source: Source, uploads: Path) -> Source:
     if source.path or source.type != "static_doc" or not is_dir(uploads / source.source_id):
         return source
     return replace(source, path=str((uploads / source.source_id).absolute()))
+
+
+def _read_content(source: Source, read: ReadContent) -> ReadContent:
+    if not is_bundle(source.settings):
+        return read
+    return lambda content, uri, name: concepts_of(read(content, uri, name), name)
 
 
 def _unhurried() -> Deadline:

@@ -22,7 +22,8 @@ from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.core.validity import LiveVersion, Validity
+from wenyuan.core.okf import SUPERSEDED_BY
+from wenyuan.core.validity import LIST, LiveVersion, Validity
 from wenyuan.core.validity_dates import date_from_name, validity_field, validity_from
 from wenyuan.core.validity_ends import effective_ends
 from wenyuan.service.ingest.versions import series_of, superseded_by
@@ -74,6 +75,8 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
     stated = catalog.stated_files(source_id)
     series, replaced = _series(live), superseded_by([replace(v, uri=stated.get(v.uri, v.uri)) for v in live])
     named, notes = _superseded_ids(live)
+    for successor, olds in _successors(live).items():
+        named.setdefault(successor, []).extend(olds)
     items = [
         Validity(
             id=str(v.document_id),
@@ -142,7 +145,34 @@ def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
     return before
 
 
-def _superseded_ids(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
+def _successors(live: Sequence[LiveVersion]) -> Mapping[int, list[str]]:
+    """By document, the ids of those whose front matter says ``superseded_by`` and names it."""
+    saying = [version for version in live if version.facets.get(SUPERSEDED_BY)]
+    if not saying:
+        return {}
+    known = _by_name(live)
+    found: dict[int, list[str]] = {}
+    for version in saying:
+        for name in LIST.split(str(version.facets[SUPERSEDED_BY])):
+            for successor in (
+                _versions_named(unquote(name).strip().lstrip("/"), version, known) if name.strip() else ()
+            ):
+                if successor is not version:
+                    found.setdefault(successor.document_id, []).append(str(version.document_id))
+    return found
+
+
+def _by_name(live: Sequence[LiveVersion]) -> Mapping[str, list[LiveVersion]]:
+    """The versions that may be meant by a title, an address or a file's name; of a file, the one that is in its place now."""
+    known: dict[str, list[LiveVersion]] = {}
+    for version in live:
+        if not series_of(version.uri)[1]:
+            for name in {version.uri, version.title, _path(version.uri).stem}:
+                known.setdefault(name, []).append(version)
+    return known
+
+
+def _superseded_ids(live: Sequence[LiveVersion]) -> tuple[dict[int, list[str]], Mapping[str, tuple[str, ...]]]:
     """By document, the ids of those that its front matter says it supersedes; and by URI, notes on ambiguous names.
 
     A name is a file's, with or without its folder, a title or a URI. What it names may come later. Where many documents
@@ -152,12 +182,7 @@ def _superseded_ids(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]
     for version in sorted(live, key=lambda v: (v.effective_from or date.min, v.document_id)):
         for name in _version_label(version):
             saying.setdefault((_path(version.uri), name), version)
-    known: dict[str, list[LiveVersion]] = {}
-    for version in live if saying else ():
-        if series_of(version.uri)[1]:
-            continue  # what is named is what is in its place now
-        for name in {version.uri, version.title, _path(version.uri).stem}:
-            known.setdefault(name, []).append(version)
+    known = _by_name(live) if saying else {}
     found: dict[int, list[str]] = {}
     notes: dict[str, tuple[str, ...]] = {}
     for (_, name), version in saying.items():

@@ -29,7 +29,7 @@ from wenyuan.core.text.injection import visible
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder, one_question
-from wenyuan.service.fragments import about_answer, about_passage, rounded
+from wenyuan.service.fragments import about_answer, about_passage, rounded, stale_time
 from wenyuan.service.generation.no_model import none_is_set_up
 from wenyuan.service.query import Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived, Deriver
@@ -504,5 +504,5 @@ def _item(hit: Hit, passage: Passage, answer: SearchAnswer, score: float | None 
         source=hit.origin,
         priority=ORIGIN_PRIORITY[hit.origin],
         score=hit.score if score is None else min(1.0, score),
-        metadata=metadata | about_answer(answer, {"stale_since": answer.stale.get(passage.source_id)}),
+        metadata=metadata | about_answer(answer, {"stale_since": stale_time(passage, answer.stale)}),
     )

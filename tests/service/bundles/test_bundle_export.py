@@ -1,0 +1,153 @@
+"""Bundles in and out, by the command line."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from tests.support.command_line import Run, runner
+
+LATER = (date.today() + timedelta(days=400)).isoformat()
+BUNDLE = {
+    "index.md": '---\nokf_version: "0.3"\n---\n# Shop\n',
+    "log.md": "# Log\n",
+    "README.md": "Not a concept: wombat.\n",
+    "run.py": "print('wombat')\n",
+    "leave/annual.md": "---\ntype: Policy\ntitle: Annual leave\ndescription: Days of leave.\ntags: [hr, leave]\n"
+    "generated: { by: human:li, at: 2026-02-01T10:00:00Z }\nverified:\n  - { by: human:wu, at: 2026-06-15T09:00:00Z }\n"
+    "status: stable\nstale_after: 2026-03-01T00:00:00Z\neffective_from: 2026-02-01\n---\n\n# Annual leave\n\n**Fifteen** days a year.\n",
+    "leave/annual-2020.md": "---\ntype: Policy\ntitle: Annual leave (2020)\nsuperseded_by: annual.md\n---\n\nTen days a year.\n",
+    "leave/sick.md": "---\ntype: Policy\ntitle: 病假\nstatus: deprecated\n---\n\n病假须提前一天申请。\n",
+    "leave/unpaid.md": f"---\ntype: Policy\ntitle: Unpaid\nstale_after: {LATER}T00:00:00Z\n---\n\nUnpaid leave takes thirty days.\n",
+}
+
+
+def _written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """The command line on a library that has taken a bundle in."""
+    _written(tmp_path / "bundle", BUNDLE)
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    run("add", f"okf:{tmp_path / 'bundle'}", "--source", "shop")
+    return run
+
+
+def _found(run: Run, question: str, *options: str) -> list[dict[str, object]]:
+    told = json.loads(run("search", question, "--json", *options, WENYUAN_SEARCH__ABSTAIN="off").stdout)
+    return [{**one, **one["metadata"]} for one in told["fragments"]]
+
+
+def test_only_concepts_are_read(run: Run) -> None:
+    """Neither indexes and logs, nor other files."""
+    listed = json.loads(run("document", "list", "--json").stdout)["documents"]
+    assert sorted(one["uri"].rpartition("/")[2] for one in listed) == [
+        "annual-2020.md",
+        "annual.md",
+        "sick.md",
+        "unpaid.md",
+    ]
+    assert not any("wombat" in str(one) for one in _found(run, "wombat"))
+
+
+def test_what_is_superseded_or_deprecated_is_not_in_force(run: Run) -> None:
+    """The successor answers; the one before it counted until the day before, and is history."""
+    titles = {str(one["title"]) for one in _found(run, "days a year leave")}
+    assert "Annual leave" in titles
+    assert not titles & {"Annual leave (2020)", "病假"}
+    states = {one["title"]: one["state"] for one in json.loads(run("document", "list", "--json").stdout)["documents"]}
+    assert states["Annual leave (2020)"] == "superseded"
+    assert "Annual leave (2020)" in {
+        str(one["title"]) for one in _found(run, "days a year leave", "--as-of", "2026-01-31")
+    }
+
+
+def test_stale_content_says_so(run: Run) -> None:
+    """Since its own instant, not before; it still answers."""
+    since = {str(one["title"]): one.get("stale_since") for one in _found(run, "leave days")}
+    assert since["Annual leave"] == "2026-03-01T00:00:00Z"
+    assert since["Unpaid"] is None
+
+
+def test_a_round_trip_is_identical(run: Run, tmp_path: Path) -> None:
+    """Every concept comes back byte for byte, also after another library took the bundle in; a second export is the same."""
+    out = tmp_path / "out"
+    told = json.loads(run("okf", "export", str(out), "--source", "shop", "--json").stdout)
+    assert (told["concepts"], told["verbatim"], told["left_out"]) == (4, 4, {})
+    for name in ("leave/annual.md", "leave/annual-2020.md", "leave/sick.md", "leave/unpaid.md"):
+        assert (out / name).read_text("utf-8") == BUNDLE[name]
+    assert json.loads(run("okf", "check", str(out), "--json").stdout)["conforms"] is True
+    other = runner(tmp_path / "other", WENYUAN_ENCODER__KIND="none")
+    other("add", f"okf:{out}", "--source", "shop")
+    other("okf", "export", str(tmp_path / "again"), "--source", "shop")
+    files = [one.relative_to(out) for one in out.rglob("*.md") if one.name != "log.md"]
+    assert len(files) == 6
+    assert all((out / one).read_bytes() == (tmp_path / "again" / one).read_bytes() for one in files)
+
+
+def test_other_documents_become_concepts(tmp_path: Path) -> None:
+    """With what the library knows of them; what was redacted stays so, and they can be taken in again."""
+    docs = _written(
+        tmp_path / "docs",
+        {
+            "a/steps.txt": "停机步骤\n\n先关阀门，再断电。\n",
+            "index.md": "# 首页\n\n电话 13800138000。\n",
+            "b.md": "---\ntype: Note\n---\n手机 13800138000\n",
+        },
+    )
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    run("add", str(docs), "--source", "ops", "--trust", "4", "--sensitivity", "internal", "--tags", "ops")
+    told = json.loads(run("okf", "export", str(tmp_path / "out"), "--json").stdout)
+    assert (told["concepts"], told["verbatim"]) == (3, 0)
+    written = {
+        one.relative_to(tmp_path / "out").as_posix(): one.read_text("utf-8")
+        for one in (tmp_path / "out").rglob("*.md")
+    }
+    assert set(written) == {"index.md", "log.md", "a/index.md", "a/steps.txt.md", "index-document.md", "b.md"}
+    assert not any("13800138000" in text for text in written.values())
+    assert "先关阀门，再断电。" in written["a/steps.txt.md"]
+    assert all(
+        part in written["a/steps.txt.md"]
+        for part in ("type: Document\n", "trust: 4\n", "- ops\n", "sensitivity: internal\n")
+    )
+    again = runner(tmp_path / "other", WENYUAN_ENCODER__KIND="none")
+    again("add", f"okf:{tmp_path / 'out'}", "--source", "ops")
+    assert any("先关阀门" in str(one["content"]) for one in _found(again, "停机步骤先关阀门"))
+
+
+def test_what_not_everybody_may_have_is_left_out(tmp_path: Path) -> None:
+    """Documents with readers, and those whose terms do not allow the whole; they are named, and the exit code says it."""
+    _written(tmp_path / "docs", {"a.md": "# A\n\nOne.\n"})
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    run("add", str(tmp_path / "docs"), "--source", "hr", "--readers", "group:hr")
+    run("add", str(tmp_path / "docs"), "--source", "cut", "--copyright", "excerpt<=200")
+    told = json.loads(run("okf", "export", str(tmp_path / "out"), "--json", code=3).stdout)
+    assert (told["concepts"], len(told["left_out"])) == (0, 1)  # one address, in two sources
+
+
+def test_nothing_is_overwritten(run: Run, tmp_path: Path) -> None:
+    """A folder that is there is refused, and so is a source that is not."""
+    (tmp_path / "out").mkdir()
+    run("okf", "export", str(tmp_path / "out"), code=2)
+    run("okf", "export", str(tmp_path / "new"), "--source", "none", code=2)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_relative_bundle_and_a_wrong_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path is meant from where one is; another format is refused before anything is made."""
+    _written(tmp_path / "bundle", BUNDLE)
+    monkeypatch.chdir(tmp_path)
+    run = runner(Path("library"), WENYUAN_ENCODER__KIND="none")
+    run("init")
+    run("add", "bundle", "--source", "x", "--set", "format=odf", code=2)
+    assert json.loads(run("source", "list", "--json").stdout)["sources"] == []
+    told = json.loads(run("add", "okf:./bundle", "--source", "shop", "--json").stdout)
+    assert told["report"]["added"] == 4
+    assert "4 unchanged" in run("ingest", "shop").output
