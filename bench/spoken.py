@@ -35,6 +35,8 @@ SETS: Mapping[str, tuple[str, str]] = {
     "imagined from the rules": ("spoken_questions_meant", "packs"),
     "thirty, words added for them": ("spoken_questions_apart", "looked at"),
     "thirty written with them, kept apart": ("spoken_questions_apart", "apart"),
+    "thirty more": ("spoken_questions_again", "looked at"),
+    "thirty more, kept apart": ("spoken_questions_again", "apart"),
 }
 """What each set is called, its file, and which part of it."""
 CHINESE = dict(
@@ -42,7 +44,7 @@ CHINESE = dict(
         SETS,
         (
             "六十个问题", "三十个口语问题", "四十个口语问题", "二十个从未用于调整的", "六十个，增加说法时已知", "二十个，有意避开说法",
-            "由规则设想的", "三十个，为其增加了说法", "与其同时写成的三十个，单独存放",
+            "由规则设想的", "三十个，为其增加了说法", "与其同时写成的三十个，单独存放", "又三十个", "又三十个，单独存放",
         ),
         strict=True,
     )
@@ -52,6 +54,8 @@ HEADS = {
     "zh": "| 集 | 问题 | 答案排在前三 | 什么都认不出 |",
 }
 FIRST = 3
+PATIENT = {"search": {"deadline": 60.0}}
+"""However busy the machine is."""
 
 
 def questions(tree: Mapping[str, Any], part: str) -> Iterator[Mapping[str, Any]]:
@@ -116,7 +120,7 @@ def main() -> None:
     parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the table")
     parser.add_argument("--packs", nargs="+", default=shipped(), help="import only these")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, wenyuan.create(Path(folder) / "library") as library:
+    with tempfile.TemporaryDirectory() as folder, wenyuan.create(Path(folder) / "library", **PATIENT) as library:
         for pack in args.packs:
             with located(pack) as at:
                 library.rules.take(read_book(at))

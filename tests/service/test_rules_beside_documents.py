@@ -169,9 +169,9 @@ def test_spoken_questions_are_answered(asked: tuple[Any, dict[str, list[Any]]], 
 
 
 def test_unseen_questions_are_answered_less_often(asked: tuple[Any, dict[str, list[Any]]]) -> None:
-    """Of twenty written when the words stood, thirteen are: by what the rules say, where no name is said."""
+    """Of twenty written by others, sixteen are: by what the rules say, where no name is said."""
     told = [(set(one["answers"]), *ends(asked[0], one["ask"])) for one in SPOKEN["unseen"]]
-    assert sum(not answers.isdisjoint(first) for answers, first, _ in told) >= 13
+    assert sum(not answers.isdisjoint(first) for answers, first, _ in told) >= 16
     assert sum(not recognised for _, _, recognised in told) <= 2
 
 
@@ -188,15 +188,31 @@ def test_what_is_meant_is_found_where_no_word_is_shared(asked: tuple[Any, dict[s
 
 
 def test_words_added_for_one_half_of_questions_answer_it(asked: tuple[Any, dict[str, list[Any]]]) -> None:
-    """Of thirty all but two, and of the thirty kept apart no fewer than without these words; of what no rule answers, few."""
+    """Of thirty all but two, and of the thirty kept apart all but five; of what no rule answers, few."""
     tree = yaml.safe_load((Path(__file__).parents[1] / "data" / "spoken_questions_apart.yaml").read_text("utf-8"))
     missed: dict[bool, list[str]] = {False: [], True: []}
     for one in (one for pack in shipped() for one in tree[pack]):
         if set(one["answers"]).isdisjoint(ends(asked[0], one["ask"])[0]):
             missed[one.get("apart", False)].append(one["ask"])
-    assert (len(missed[False]) <= 2, len(missed[True]) <= 6) == (True, True), missed
+    assert (len(missed[False]) <= 2, len(missed[True]) <= 5) == (True, True), missed
     given = [text for text in tree["none"] if asked[0].infer_rules(RuleQuestion(text=text)).items]
     assert len(given) <= len(tree["none"]) // 10, given
+
+
+def test_daily_words_of_every_node_answer_questions_that_were_kept_apart(
+    asked: tuple[Any, dict[str, list[Any]]],
+) -> None:
+    """Of thirty kept apart as of thirty looked at, 26 are answered by one of the first three, and three recognise nothing at most."""
+    tree = yaml.safe_load((Path(__file__).parents[1] / "data" / "spoken_questions_again.yaml").read_text("utf-8"))
+    every = [one for pack in shipped() for one in tree[pack]]
+    for apart in (False, True):
+        some = [one for one in every if one.get("apart", False) == apart]
+        told = {one["ask"]: (set(one["answers"]), *ends(asked[0], one["ask"])) for one in some}
+        missed = [question for question, (answers, first, _) in told.items() if answers.isdisjoint(first)]
+        nothing = [question for question, (_, _, recognised) in told.items() if not recognised]
+        assert (len(told), len(missed) <= 4, len(nothing) <= 3) == (30, True, True), (missed, nothing)
+    given = [text for text in tree["none"] if asked[0].infer_rules(RuleQuestion(text=text)).items]
+    assert len(given) <= 1, given
 
 
 def test_what_rules_lead_to_is_a_start_too(asked: tuple[Any, dict[str, list[Any]]]) -> None:

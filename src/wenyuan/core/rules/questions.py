@@ -31,6 +31,8 @@ _FUNCTION_WORDS = frozenset(
     "the and for who whom what which when where how doe do did have has had need must may can with from that this there"
     " they them you your are was were will would should not any out into over under been much many".split()
 )
+_ASKING = frozenset("有哪 哪些 哪个 哪里 什么 怎么 么办 怎样 如何 咋办 要不 能不 是不".split())
+"""Pairs of characters in which anything is asked."""
 _OF_KIND = 0.9  # relevance by what is recognised of a rule, at most 1
 _THROUGH = 0.5
 _BY_WORDS = 0.95
@@ -248,7 +250,9 @@ def _rule_terms(rule: DerivedRule, names: Iterable[str]) -> frozenset[str]:
 def _terms(text: str) -> frozenset[str]:
     """Pairs of Chinese characters, and prefixes of Latin words: supervises matches supervision."""
     found = (t[:_LETTERS] if t.isascii() and t.isalpha() else t for t in terms(text) if len(t) > 1)
-    return frozenset(t for t in found if not t.isascii() or (len(t) > 2 and t not in _FUNCTION_WORDS))
+    return frozenset(
+        t for t in found if (t not in _ASKING if not t.isascii() else len(t) > 2 and t not in _FUNCTION_WORDS)
+    )
 
 
 def _terms_of(texts: Iterable[str]) -> frozenset[str]:

@@ -14,13 +14,17 @@ from wenyuan.core.text.analysis import has_han
 from wenyuan.service.rules.known import KnownGraph
 from wenyuan.service.rules.name_vectors import NameVectors, Nearness
 
-# A question in daily speech seldom has the words of a rule. It lies near the rule's sentence, near the name of what the
-# rule leads to, and near that of what it is about; the three together tell more than each of them. What a question
+# A question in daily speech seldom has the words of a rule. It lies near the rule's sentence, near a name of what the
+# rule leads to, or near one of what it is about: the nearest of them counts as what the rule says. The three together tell
+# more than each of them. What a question
 # names is a start in any case; a rule of something else is added where it is clearly nearer.
 
-_END, _SUBJECT = 0.6, 0.5  # of the name's likeness, beside that of the sentence
+_END, _SUBJECT = 0.6, 0.5  # of the name's likeness, beside that of what is nearest
+_BY_NAMES = (
+    0.5  # how far names count instead of sentences, among rules of what is named: their sentences tell them apart
+)
 _NAMED = 0.3  # of what a subject's name is nearer by, for a sentence that would name it
-_HAN, _LATIN = 0.98, 0.72  # of `search.similar_names`: from here on a rule is meant
+_HAN, _LATIN = 1.022, 0.75  # of `search.similar_names`: from here on a rule is meant
 _CLEARLY = 0.035  # by which a rule of something that is not named must be nearer than all of what is named
 _ALONE = 0.012  # by which a rule must be nearer than the bound where a question names nothing at all
 _BESIDE = 0.03  # how much less than the nearest rule another one may be, to be meant, too
@@ -61,18 +65,32 @@ class MeantRules:
     nearness: Nearness
     needed: float
 
-    def of(self, statement_id: int, end: int, subject: int) -> float:
-        """How near a statement is: its sentence, with the names of its end and of its subject."""
-        name = self.nearness.nodes
-        sentence = self.nearness.statements.get(statement_id, 0.0)
-        total = sentence + _END * name.get(end, 0.0) + _SUBJECT * name.get(subject, 0.0)
-        return total / (1.0 + _END + _SUBJECT)
+    def of(self, statement_id: int, end: int, subject: int, *, names: float = 1.0) -> float:
+        """How near a statement is: the nearest of its sentence and names, with the names of its end and of its subject.
 
-    def of_rule(self, rule: DerivedRule) -> float:
-        """How near a derived rule is. One that is inherited is about what inherits it: its sentence names something else."""
+        Args:
+            names: How far a name that is nearer than the sentence counts instead of it, 0..1.
+        """
+        name = self.nearness.nodes
+        sentence, led_to, about = (
+            self.nearness.statements.get(statement_id, 0.0),
+            name.get(end, 0.0),
+            name.get(subject, 0.0),
+        )
+        said = names * max(sentence, led_to, about) + (1.0 - names) * sentence
+        return (said + _END * led_to + _SUBJECT * about) / (1.0 + _END + _SUBJECT)
+
+    def of_rule(self, rule: DerivedRule, *, names: float = 1.0) -> float:
+        """How near a derived rule is. One that is inherited is about what inherits it: its sentence names something else.
+
+        Args:
+            names: See `of`.
+        """
         edge, name = rule.steps[-1].edge, self.nearness.nodes
         own, start = name.get(edge.src, 0.0), name.get(rule.start.node_id, 0.0)
-        near = self.of(edge.statement_id, rule.end.node_id, edge.src if own >= start else rule.start.node_id)
+        near = self.of(
+            edge.statement_id, rule.end.node_id, edge.src if own >= start else rule.start.node_id, names=names
+        )
         return near + (_NAMED * max(0.0, start - own) / (1.0 + _END + _SUBJECT) if rule.depth else 0.0)
 
     def confidence(self, likeness: float) -> float:
@@ -85,8 +103,9 @@ class MeantRules:
         Args:
             words: The relevance of each rule by words, see `core.rules.questions.relevances`.
         """
-        likeness = [self.of_rule(rule) for rule in rules]
-        share = _SHARE * min(1.0, max(0.0, 1.0 - (self.needed - max(likeness, default=0.0)) / _FADES))
+        nearest = max(map(self.of_rule, rules), default=0.0)
+        likeness = [self.of_rule(rule, names=_BY_NAMES) for rule in rules]
+        share = _SHARE * min(1.0, max(0.0, 1.0 - (self.needed - nearest) / _FADES))
         ranked = [
             near - _INFORMATIVE * (1.0 - said) * (rule.strength == "informative")
             for near, said, rule in zip(likeness, words, rules, strict=True)

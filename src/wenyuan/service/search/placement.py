@@ -1,9 +1,10 @@
 """Places of derived rules among the passages of an answer.
 
 A rule that answers what was asked for competes by its score, and goes first where scores are equal; one that says as much of
-the question as any passage that probably answers goes first, with the highest of their scores. One that does not answer has
-at most a reserved share of the places, behind every passage that probably answers, and no higher score than that, so that
-scores fall.
+the question as any passage that probably answers goes first, with the highest of their scores. Where no passage probably
+answers, a rule of what the question names competes by its score, and one whose subject was guessed only where it says something of the
+question, and as much as they do. One that does not answer has at most a reserved share of the places, behind every passage that
+probably answers, or the first where none does, and no higher score than that, so that scores fall.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ _COVERS = 0.6
 """A rule must say so much of the question, in proportion to the passage that says most, to answer instead of it."""
 ASIDE = "aside"
 """Among the parts of a rule's score: 1 for a rule that stands behind the passages that probably answer."""
+_GUESSED = 0.95
+"""Below this confidence in what the question names, what a rule is about was guessed, or only leads to what is named."""
+_SAYS = 0.1
+"""So much of the question such a rule must say to answer it where no passage probably does."""
+_FIRST = 5
+"""Passages that are compared with a guessed rule where none probably answers."""
 _COMPARED = 4
 """Rules that are compared with the question, for each place that there is."""
 
@@ -48,8 +55,8 @@ def merge_by_score(
     reserved = others[: limit // _RESERVE]
     main = sorted([*passages, *first], key=order)[: limit - len(reserved)]
     probable = [pair for pair in main if pair[0].origin == "kg_rule" or pair[0].score >= LIKELY]
-    behind = min((hit.score for hit, _ in probable), default=1.0)
-    at = max((number for number, pair in enumerate(main, 1) if pair[0].score >= behind), default=0) if probable else 0
+    behind = min((hit.score for hit, _ in probable or main[:1]), default=1.0)
+    at = max((number for number, pair in enumerate(main, 1) if pair[0].score >= behind), default=0)
     lowered = [(hit._replace(score=min(hit.score, behind)), passage) for hit, passage in reserved]
     return [*main[:at], *sorted([*lowered, *main[at:]], key=order)]
 
@@ -78,18 +85,25 @@ def _parted(
 
 
 def _answering(passages: Ranked, rules: Ranked, question: str, information: Information) -> Ranked:
-    """The rules that say about as much of the question as the passages that probably answer it."""
+    """The rules that say about as much of the question as the passages that probably answer it, or else as the first ones."""
     likely = [_text(passage) for hit, passage in passages if hit.score >= LIKELY]
+    share = _share(question, information)
     if not likely:
-        return rules
-    share, highest = _share(question, information), max(hit.score for hit, _ in passages)
+        most = max((share(_text(passage)) for _, passage in passages[:_FIRST]), default=0.0)
+        return [one for one in rules if not _guessed(one[0]) or share(_text(one[1])) >= max(_SAYS, most)]
+    highest = max(hit.score for hit, _ in passages)
     most = max(map(share, likely))
     told = [(hit, passage, share(_text(passage))) for hit, passage in rules]
     return [
         (hit._replace(score=max(hit.score, highest)) if said >= most and "asked" in hit.parts else hit, passage)
         for hit, passage, said in told
-        if said >= _COVERS * most
+        if said >= (1.0 if _guessed(hit) else _COVERS) * most
     ]
+
+
+def _guessed(rule: Hit) -> bool:
+    """Whether the question does not name what it is about."""
+    return rule.parts.get("link", 1.0) < _GUESSED
 
 
 def _text(passage: Passage) -> str:
