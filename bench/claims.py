@@ -1,17 +1,18 @@
 """What verdicts are worth on claims as people write them: reworded with the meaning kept, or changed in one thing.
 
-    python bench/claims.py [--set fillers|branches|last] [--half tuned|apart] [--show] [--lang en|zh]
+    python bench/claims.py [--set fillers|branches|last|reworded] [--half tuned|apart] [--show] [--lang en|zh]
 
-Three sets of sentences of rules and manuals, with rewordings that say the same and claims that do not: `fillers` below, where words
+Four sets of sentences of rules and manuals, with rewordings that say the same and claims that do not: `fillers` below, where words
 put into sixteen sentences make several of each; `branches`, sentences of contracts, staff, medicine, operations, building, consumer
-law, travel and safety (``claims_by_branch.yaml``); and `last` (``claims_last.yaml``), written when the checks were finished. Every second sentence may be left out (``--half apart``).
+law, travel and safety (``claims_by_branch.yaml``); `last` (``claims_last.yaml``), written when the checks were finished; and `reworded`
+(``claims_reworded.yaml``), whose lies are all in other words. Every second sentence may be left out (``--half apart``).
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,15 +104,17 @@ ROWS = (
         ("{a}的公差为±{b} mm，工作压力≥{c} MPa。", "{a}的公差是±{b}毫米，工作压力不小于{c}兆帕。"),
         (("sign", "{a}的公差为+{b}毫米，工作压力≥{c}兆帕。"), ("bound", "{a}的公差为±{b}毫米，工作压力≤{c}兆帕。"), ("number", "{a}的公差为±{d}毫米，工作压力≥{c}兆帕。"))),
 )  # fmt: skip
+SHOWN = "not_judged, both words shown"
+"""A sentence that is a claim's but for one word, which may be another word for the same."""
 NAMED = {
     "number": {"number_changed"}, "unit": {"unit_changed", "number_changed"}, "date": {"date_changed", "number_changed"},
     "sign": {"number_changed"}, "bound": {"number_changed", "modality_changed"},
     "negation": {"negation_changed", "modality_changed"}, "modality": {"modality_changed", "negation_changed"},
     "context": {"part", "negation_changed"}, "relation": {"relation_changed", "modality_changed", "part"},
-    "entity": {"not_judged", "nothing_found"}, "invented": {"not_judged", "nothing_found"}, "another": {"not_judged", "nothing_found"},
+    "entity": {SHOWN}, "entity+": {SHOWN, "not_judged", "nothing_found"}, "invented": {SHOWN, "not_judged", "nothing_found"}, "another": {SHOWN, "not_judged", "nothing_found"},
 }  # fmt: skip
 """The verdicts that name what was changed; of a time of day that is its number, and of an *only* that was left out its part."""
-SETS = {"branches": "claims_by_branch.yaml", "last": "claims_last.yaml"}
+SETS = {"branches": "claims_by_branch.yaml", "last": "claims_last.yaml", "reworded": "claims_reworded.yaml"}
 
 
 def made(half: str) -> Iterator[tuple[str, str]]:
@@ -151,7 +154,7 @@ def main() -> None:
         of = found[name] = defaultdict(Counter)
         for (kind, text), verdict in zip(claims, verdicts, strict=True):
             of[kind][verdict] += 1
-            wrong = verdict in ACCUSED if kind == "true" else verdict not in NAMED[kind.removesuffix("+")]
+            wrong = verdict in ACCUSED if kind == "true" else verdict not in named(kind)
             if given.show and wrong:
                 print(f"{kind}: {verdict}: {text}")
     print(table(found, given.lang))
@@ -161,16 +164,16 @@ ACCUSED = (*CHANGED, "stitched")
 
 
 HEADS = {
-    "en": ("claim", {"fillers": "16 sentences, four fillings", "branches": "92 of eight branches", "last": "20 written last"},
+    "en": ("claim", {"fillers": "16 sentences, four fillings", "branches": "92 of eight branches", "last": "20 written last", "reworded": "24 reworded"},
            "{n} claims; false ones that are called verbatim: {taken}"),
-    "zh": ("句子", {"fillers": "16 句，各填四组内容", "branches": "八个领域 92 句", "last": "最后写的 20 句"}, "共 {n} 句；不实而判为 `verbatim` 的：{taken}"),
+    "zh": ("句子", {"fillers": "16 句，各填四组内容", "branches": "八个领域 92 句", "last": "最后写的 20 句", "reworded": "换说法的 24 句"}, "共 {n} 句；不实而判为 `verbatim` 的：{taken}"),
 }  # fmt: skip
 LABELS = {
     "true": ("reworded, the meaning kept: called a change", "换了说法、意思不变：判为有改动"), "number": ("number", "改数字"),
     "unit": ("unit, currency", "改单位、币种"), "date": ("date, time of day", "改日期、时刻"), "sign": ("sign (−, ±)", "改正负号"),
     "bound": ("bound (≥, up to)", "改上下限"), "negation": ("negation", "增减否定"), "modality": ("must, may", "改要求程度"),
     "context": ("condition or exception left out", "略去条件或除外"), "relation": ("before/after, all/some, only, parties exchanged", "前后、全部与部分、仅、双方对调"),
-    "entity": ("another name (`not_judged`)", "换名称（`not_judged`）"), "invented": ("invented (`not_judged`)", "无中生有（`not_judged`）"),
+    "entity": ("another name (`not_judged`, both words shown)", "换名称（`not_judged`，列出两处用词）"), "invented": ("invented (`not_judged`)", "无中生有（`not_judged`）"),
     "another": ("of another thing, with its number (`not_judged`)", "说的是别的事物及其数字（`not_judged`）"),
 }  # fmt: skip
 BESIDES = {"en": ", reworded besides", "zh": "，同时换了说法"}
@@ -191,7 +194,12 @@ def table(found: Mapping[str, Mapping[str, Counter[str]]], language: str) -> str
     return "\n".join([*lines, "", total.format(n=n, taken=taken)])
 
 
-KINDS = ("true", *(name + more for name in NAMED for more in ("", "+")))
+KINDS = ("true", *(name + more for name in NAMED if name[-1] != "+" for more in ("", "+")))
+
+
+def named(kind: str) -> Collection[str]:
+    """The verdicts that name a lie of this kind."""
+    return NAMED.get(kind, NAMED[kind.removesuffix("+")])
 
 
 def cell(kind: str, counts: Counter[str], language: str) -> str:
@@ -199,7 +207,7 @@ def cell(kind: str, counts: Counter[str], language: str) -> str:
     n = sum(counts.values())
     if not n:
         return "—"
-    counted = ACCUSED if kind == "true" else NAMED[kind.removesuffix("+")]
+    counted = ACCUSED if kind == "true" else named(kind)
     share = f"{sum(counts[verdict] for verdict in counted) / n:.3f}".removeprefix("0")
     return f"{share} of {n}" if language == "en" else f"{share}（{n}）"
 
@@ -208,7 +216,10 @@ def _asked(library: wenyuan.Library, texts: list[str]) -> list[str]:
     said = []
     for at in range(0, len(texts), 50):
         request = VerifyRequest(claims=tuple(Claim(text) for text in texts[at : at + 50]))
-        said += [one.verdict for one in library.verify(request).claims]
+        said += [
+            SHOWN if one.verdict == "not_judged" and one.changes else one.verdict
+            for one in library.verify(request).claims
+        ]
     return said
 
 

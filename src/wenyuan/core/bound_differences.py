@@ -74,7 +74,7 @@ def bounds_at(text: Tokens, first: int, end: int) -> set[DutyName]:
     return {duty.name for duty in _with_turned(text) if duty.name in BOUNDING and duty.end in here}
 
 
-def _of_bounds(text: Tokens) -> set[int]:
+def of_bounds(text: Tokens) -> set[int]:
     """Where the *not* of a turned bound begins."""
     ends = {duty.first: duty.end for duty in text.duties}
     return {duty.first for duty in _with_turned(text) if duty.end != ends[duty.first]}
@@ -140,7 +140,7 @@ def _duties_of(pair: AlignedPair, place: TokenSpan) -> tuple[list[Duty], list[Du
     claimed = [duty for duty in duties_at(pair.claim, place.a, place.b) if duty.name not in BOUNDING]
     meant = [duty for duty in duties_at(pair.text, place.c, place.d) if duty.name not in BOUNDING]
     if _same_bounds(pair):
-        own, there = _of_bounds(pair.claim), _of_bounds(pair.text)
+        own, there = of_bounds(pair.claim), of_bounds(pair.text)
         claimed = [duty for duty in claimed if duty.first not in own]
         meant = [duty for duty in meant if duty.first not in there]
     if not {duty.name for duty in claimed} & DEONTIC:

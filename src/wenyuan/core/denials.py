@@ -88,6 +88,11 @@ def unless(said: str, there: str) -> bool:
     return (_UNLESS.search(said) is None) != (_UNLESS.search(there) is None)
 
 
+def only_granted(text: str) -> bool:
+    """Whether something is allowed here only under a condition."""
+    return _GRANTED.search(text.lower()) is not None
+
+
 def turned_round(said: str, there: str) -> bool:
     """Whether one of two allows something only under a condition, and the other one forbids it without: 取得证明后方可上岗 and
     没有证明不得上岗, *only with a badge* and *not without a badge* say the same.

@@ -15,6 +15,7 @@ from wenyuan.core.denials import turned_round, unless
 from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.quotation import conditional
+from wenyuan.core.reworded_duties import opposite
 from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.content import GLUE, content_of, same_stem, share_of
@@ -26,6 +27,8 @@ _ENOUGH = 0.6
 """Share of a claim's words that the sentence must have, for a figure of it to be the one that was changed."""
 _NEARLY_ALL = 0.85
 """The same where nothing but that figure, or a negation, tells."""
+_MOSTLY = 0.75
+"""The same where two words that are opposites tell."""
 _NEAR = 0.34
 """The same for a sentence that may be about it, so that its figures were not made up."""
 _RIVAL = 0.65
@@ -89,9 +92,12 @@ def reworded(claim: Tokens, texts: Sequence[str]) -> Reworded | None:
     if len(missing) == 1:
         found = _figure(claim, missing[0], tokens_of(sentence), share)
         return None if found is None else Reworded(number, _kind(missing[0]), span, found)
-    if not missing and share >= _NEARLY_ALL and (change := _denial(claim.text, sentence, said)) is not None:
+    if missing:
+        return None
+    if share >= _NEARLY_ALL and (change := _denial(claim.text, sentence, said)) is not None:
         return Reworded(number, "negation_changed", span, change)
-    return None
+    turned = opposite(claim.text, sentence) if share >= _MOSTLY else None
+    return None if turned is None else Reworded(number, turned.kind, span, turned.change)
 
 
 def said_so(claim: Tokens, texts: Sequence[str], than: str) -> bool:

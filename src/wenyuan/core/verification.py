@@ -47,6 +47,7 @@ _PLACES = 32  # places that are looked at
 _PIECE = 5  # tokens of a piece at least
 _PIECES = 5  # pieces of a claim at most
 _LONG = 8  # tokens that each of more than two pieces has on average
+_WORD = 6  # tokens of a word, or of a name, that may be another one
 _STITCHED = 0.9  # share of the claim that its pieces make up
 
 
@@ -56,7 +57,7 @@ class Comparison:
 
     Attributes:
         spans: Where the text says it (offsets); several where the claim is made of pieces.
-        changes: What differs.
+        changes: What differs; of a paraphrase, where it is but one place.
         share: Of the claim's tokens, how many the text has there, 0..1.
     """
 
@@ -193,13 +194,21 @@ def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
     like = same >= _LIKE_BACK * (blocks[-1][4] - blocks[0][3])
     if differs := _differs(pair, like):
         return Comparison(differs[0], spans, differs[1], share)
-    paraphrase = Comparison("paraphrase", spans, (), share)
+    paraphrase = Comparison("paraphrase", spans, _other_word(pair), share)
     if share < _STITCHED:
         return paraphrase
     if lead is not None and lead[4] - lead[3] <= FEW and "only" in relation(values[lead[3] : lead[4]]):
         dropped = words_of(text, low + lead[3], low + lead[4])
         return Comparison("relation_changed", spans, (ClaimDifference(dropped, ""),), share)
     return _with_gaps(text, blocks, low, share) or paraphrase
+
+
+def _other_word(pair: AlignedPair) -> tuple[ClaimDifference, ...]:
+    """The words of both where a claim is a sentence but for one place: another name, or another word for the same."""
+    place = pair.places[0] if pair.alone and pair.places else None
+    if place is None or not 0 < place.b - place.a <= _WORD or not 0 < place.d - place.c <= _WORD:
+        return ()
+    return (display_change(pair, place),)
 
 
 def _begins(text: Tokens, low: int, first: int) -> bool:

@@ -467,8 +467,6 @@ def _recorded(one: JudgedClaim) -> dict[str, Any]:
 _CHANGED = frozenset(
     ("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed", "relation_changed")
 )
-
-
 _FIGURES = ("number_changed", "unit_changed", "date_changed")
 
 
@@ -488,7 +486,7 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
         if compared.kind == "verbatim" and (not cited.named or cited.holds(passage)):
             return _Match(passage, compared.kind, compared), [], True
         found.append((compared, passage))
-    match = None
+    match = shown = None
     if found:
         best, passage = min(
             found,
@@ -499,16 +497,17 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
             ),
         )
         match = None if best.kind == "paraphrase" else _Match(passage, best.kind, best)
+        shown = _Match(passage, "not_judged", best) if match is None and best.changes else None
         if match is not None and match.words in _FIGURES and _said_elsewhere(tokens, passages, _quoted(match)):
             return None, [], True
         if best.kind in ("verbatim", "part") or best.share >= _SURE:
             # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
-            return match, [], True
+            return match or shown, [], True
     texts = [passage.text for passage in passages]
     pieces = [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
     if match is None and not pieces and (other := reworded(tokens, texts)) is not None:
         match = _Match(passages[other.number], other.kind, Comparison(other.kind, (other.span,), (other.change,)))
-    return match, pieces, bool(found or pieces or match)
+    return match or (None if pieces else shown), pieces, bool(found or pieces or match)
 
 
 def _said_elsewhere(tokens: Tokens, passages: Sequence[Passage], quoted: Sequence[Quoted]) -> bool:

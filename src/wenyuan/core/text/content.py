@@ -11,9 +11,9 @@ GLUE = frozenset(
     "a an the of to in on at by for from with and or but if is are was were be been being it its this that these those they them "
     "their there who which what when where while than then as so do doe did done has have had will would shall should must may "
     "might can could need not no never onli ani each everi per into onto about up out over under within least most more less get "
-    "got onc also later earlier befor after not n't".split()
+    "got onc also later earlier befor after abov below exceed allow permit not n't".split()
 ) | frozenset(
-    "的了在于和与及或由被把将对为是有其之并且也都就应当须必可以能不得未无没要会从至到等各该此这那每个者予内"
+    "的了在于和与及或由被把将对为是有其之并且也都就应当须必可以能不得未无没要会从至到等各该此这那每个者予内而"
 )
 """Stems of words, and characters, that say nothing of it."""
 

@@ -44,7 +44,7 @@ _DUTIES: tuple[tuple[DutyName, str], ...] = (
      f"|at least|(?:no|not) (?:{_LESS}) than|(?:{_MORE}) than|or (?:{_MORE}|over|above)|above|over|exceed(?:s|ing)?|in excess of|minimum"),
     ("must", "应当|必须|务必|须|(?<![供反适相响效感对回呼照答报顺因])应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
     ("may", "可以|允许|准许|有权|才可以?|才能|方可|方能|可用(?=于)|慎用|能够|可(?![能靠见行用])|(?<![功性可智技职机潜势才不只方])能(?![力源量耗效够])|may|might|can|could|allowed|permitted|entitled"),
-    ("not", "没有|未能|不予|不(?!在此限)|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
+    ("not", "没有|未能|不予|不(?!在此限)|未(?!成年)|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|(?<![a-z])[a-z]+n['’]t"),
 )  # fmt: skip
 _DUTY = re.compile("|".join(f"(?P<d{number}>{pattern})" for number, (_, pattern) in enumerate(_DUTIES)))
 
@@ -83,7 +83,9 @@ def duties(folded: str, places: Iterable[tuple[int, int]]) -> Iterator[Duty]:
             yield Duty(_DUTIES[int((match.lastgroup or "d0")[1:])][0], first, last + 1)
 
 
-EXCEPTION = re.compile(r"(?<![a-z])(?:except|other than|unless|but for)(?![a-z])|除(?!草|尘|锈)")
+EXCEPTION = re.compile(
+    r"(?<![a-z])(?:except|other than|unless|but for)(?![a-z])|(?<![解拆消清排废扣删免切去根开])除(?!草|尘|锈|法)"
+)
 """That somebody or something is left out: *nobody except* says *only*."""
 
 
