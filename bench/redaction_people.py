@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 _FIELD = re.compile(r"(?<!\{)\{([a-z]\d)\}")
 
@@ -74,18 +74,18 @@ _PLATES = "京沪粤浙苏川鄂鲁渝陕湘闽"
 
 
 class People:
-    """Makes values; the same seed makes the same ones."""
+    """Makes values; the same seed makes the same ones. `makers`: other values for single letters of fields."""
 
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+    def __init__(self, seed: int, makers: Mapping[str, Callable[[random.Random], str]] | None = None) -> None:
+        self._random, self._makers = random.Random(seed), {**MAKERS, **(makers or {})}
 
     def fill(self, text: str) -> tuple[str, list[tuple[str, str]]]:
         """A text with its fields filled, and each value with its class."""
         made: dict[str, str] = {}
         for field in dict.fromkeys(_FIELD.findall(text)):
-            value = MAKERS[field[0]](self._random)
+            value = self._makers[field[0]](self._random)
             while value in made.values():
-                value = MAKERS[field[0]](self._random)
+                value = self._makers[field[0]](self._random)
             made[field] = value
         return text.format(**made), [(CLASSES[field[0]], value) for field, value in made.items()]
 
@@ -211,6 +211,7 @@ CLASSES = {
     "n": "names, Chinese", "e": "names, English", "p": "names, Pinyin", "a": "addresses, Chinese", "b": "addresses, English", "m": "mobile",
     "l": "landline", "u": "US telephone", "x": "e-mail", "i": "identity number", "c": "card", "h": "passport", "q": "plate",
     "w": "messenger", "s": "password", "t": "key", "o": "IBAN", "z": "SSN",
+    "f": "names, Traditional", "g": "addresses, Traditional", "r": "names, Pinyin", "k": "password in Chinese",
 }  # fmt: skip
 MAKERS: dict[str, Callable[[random.Random], str]] = {
     "n": lambda chance: chance.choice(NAMES), "e": lambda chance: chance.choice(ENGLISH), "p": lambda chance: chance.choice(PINYIN),

@@ -11,14 +11,13 @@ import re
 from functools import lru_cache
 
 from wenyuan.core.redaction import listed_names, neighbours
+from wenyuan.core.redaction.commonness import commonness
 from wenyuan.core.redaction.correspondence import ACTS_BEHIND, OFFICES, PLACED_BEFORE
 from wenyuan.core.redaction.family_names import ENDINGS, FAMILY, WORLD
-from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, is_pinyin
+from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, pinyin_points
 from wenyuan.core.redaction.matching import IN_CAPITALS, Rule, Span
 from wenyuan.core.redaction.names import NO_NAME
 from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
-from wenyuan.core.scoring.word_frequencies import latin_words
-from wenyuan.core.text.analysis import search_terms
 
 _LEAST = -1.0
 """Points of words that no place makes a name."""
@@ -44,7 +43,8 @@ FOR = re.compile(
     r"|\AI, |[\n.] ?I, |(?:\A|\n)(?:Author|Name|Owner|Contact|User|From|To|Cc|By|Creator|Assigned[a-z ]{0,12}|Backup|Reviewer|Driver|Emergency contact)[ ]?[:\-][ ]?|(?:created|updated|assigned|author|owner)(?:By|_by|To|_to)?[\"']?[:=][ ]?[\"']?)\Z"
 )
 BEHIND = re.compile(
-    r"['’]s? (?:laptop|phone|desk|office|email|e-mail|account|manager|team|visa|application|birthday|contract|salary|leave|wife|husband|mother|father|son|daughter|family|car|house|idea|request|report)"
+    rf"[ ]?\([{HAN}]{{2,4}}\)"
+    r"|['’]s? (?:laptop|phone|desk|office|email|e-mail|account|manager|team|visa|application|birthday|contract|salary|leave|wife|husband|mother|father|son|daughter|family|car|house|idea|request|report)"
     r"|[ ](?:and I(?![a-z])|is (?:out|sick|leaving|away|ill|back|on|late|here|not|our|the|a|in\?)|was (?:born|late|sick|hired|fired|promoted|injured|told|asked|seen|called|the|our|not)|has (?:left|joined|agreed|not|been|asked|sent|resigned|approved)|had |said|says|asked|wrote|called|emailed|e-mailed"
     r"|told|replied|resigned|retired|joined|left|arrived|arrives|agreed|mentioned|thinks|thought|wants|wanted|needs|will (?:send|be|call|take|visit|meet|join|write|check|present|speak|talk|come|follow|do|bring|give|review|draft)|can (?:be|help)|complained|suggested|signed|approved|reported|confirmed|noted|explained"
     r"|missed|forgot|works|worked|lives|lived|died|offered|promised|apologi[sz]ed|hereby|in\?|who|whose|logged|wondered|visited|fell|took|gave|brought|sent|came|went|reviewed|presented|covers|handled|handles|paid|owes|recommends|recommended|leaves|starts|started|covered|signs|owns|leads|runs|chairs|attends|attended|asks|tells|knows|sends|manages|managed|maintains|maintained|lends|pays)(?![a-z])"
@@ -58,13 +58,14 @@ _LINKS_BEFORE = re.compile(
 _LINKS_BEHIND = re.compile(r" (?:from|of|and|as|over|is|was|has|at|or|to|for|on|in) |['’]s? ")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z](?<!Mc.)(?<!Mac.)(?<!De.)(?<!Di.)(?<!La.)(?<!Le.)(?<!Van.)(?<!Fitz.)")
 _ROLE_BEFORE = re.compile(
-    r"(?:President|Minister|Chairman|Chairwoman|Chair|Director|Manager|Secretary|Governor|Mayor|Senator|Ambassador|Commissioner|Professor|Coach|Founder|Partner|Inspector|Detective|Officer|Sergeant|Colonel|General|Major"
+    r"(?:PM|QA|QC|HR|PO|BD|DBA|SRE|Dev|Ops|[Cc][Cc]|President|Minister|Chairman|Chairwoman|Chair|Director|Manager|Secretary|Governor|Mayor|Senator|Ambassador|Commissioner|Professor|Coach|Founder|Partner|Inspector|Detective|Officer|Sergeant|Colonel|General|Major"
     r"|Attorney|Judge|Nurse|Engineer|Analyst|Consultant|Supervisor|Foreman|Operator|Technician|Author|Editor|Reporter|Applicant|Candidate|Employee|Patient|Client|Customer|Tenant|Student|Contractor|Trainee|Intern|Volunteer|Driver|Passenger|Guest|Visitor|Accountant|Agent|Lawyer|Doctor|CEO|CFO|CTO|COO|VP|Dr|Prof|Rep|Sen|Gov)\.?,? "
 )
 _NATION_BEFORE = re.compile(
     r"(?:American|British|German|French|Italian|Spanish|Dutch|Russian|Chinese|Japanese|Korean|Indian|Australian|Canadian|Swiss|Swedish|Irish|Polish|Brazilian|Mexican|When|While|If|And|But|So|As|Then|Yesterday|Today|Did|Does|Is|Was|Has|Will|Can|Could|Would|Should|Have|May|Where|Why|How|Yes|No) "
 )
 _CAPITAL_WORD = re.compile(r"[A-Z](?<![\w.].)[A-Za-z]{0,20}\.?,? \Z")
+_BESIDE_A_MARK = re.compile(rf"{OPAQUE}(?:[,;/]| and| or| &)[ ]?\Z")
 _CLAUSE = re.compile(r"(?:\A|[\n;.:,(•*\-] {0,2})\Z")
 _AGENT = re.compile(r"[A-Z][a-z]{2,12}(?:er|or|ee|ist|ian|lord|lady|man|woman|ess|ent|ant) ")
 """A word for who does something, at the beginning of a clause: *Landlord Jade Buckley*."""
@@ -74,14 +75,6 @@ _GREETINGS = frozenset(
 )
 # A mark counts like the name that it stands for, so that names in a row are not found one by one.
 _CAPITAL_BEHIND = re.compile(rf"[ ](?:[A-Z][a-z]|{OPAQUE})")
-
-
-@lru_cache(maxsize=16_384)
-def commonness(word: str) -> float:
-    """How often general English has a word: 0 never, 6.5 all the time."""
-    terms = search_terms(word)
-    tenth = latin_words().get(terms[0]) if terms else None
-    return 0.0 if tenth is None else (65 - tenth) / 10
 
 
 _FIRMS_AND_PLACES = frozenset(
@@ -102,6 +95,9 @@ def _inside(name: str) -> float:
     words = name.split(" ")
     if name in _FIRMS_AND_PLACES:
         return -9.0
+    pinyin = pinyin_points(words)
+    if pinyin:
+        return pinyin + 0.4 * (commonness(words[0]) == commonness(words[1]) == 0)
     plain = {word for word in words if len(word.removesuffix(".")) > 1}
     if words[-1] in FAMILY and (words[0] in GIVEN or words[0] in WORLD) and words[0] not in AMBIGUOUS:
         plain.discard(words[-1])  # Fletcher Hill
@@ -116,7 +112,7 @@ def _inside(name: str) -> float:
     first, last = words[0], words[-1].rstrip(".")
     if len(last) < 2 or first in _GREETINGS or any(map(_INNER_CAPITAL.search, words)):
         return -9.0
-    points = 3.0 if is_pinyin(words) else _given(first) + _family(last)
+    points = _given(first) + _family(last)
     points += 0.5 * any(word in _PARTICLES for word in words[1:-1]) + 0.6 * any(
         len(word.rstrip(".")) == 1 for word in words[1:]
     )
@@ -160,7 +156,7 @@ def _before(text: str, start: int) -> float:
     low = max(0, start - 40)
     if PLACED_BEFORE.search(text, low, start):
         return _BY_PLACE
-    if FOR.search(text, low, start):
+    if FOR.search(text, low, start) or _BESIDE_A_MARK.search(text, max(0, start - 6), start):
         return 1.2
     if neighbours.CUES.search(text, max(0, start - neighbours.WINDOW), start):
         return _BY_PLACE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.chinese_names import rarity
+from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
 from wenyuan.core.redaction.text_view import HAN, TextView
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.chinese_names import SPEAKS_BEFORE, SPEAKS_BEHIND, rarity
+from wenyuan.core.redaction.chinese_names import SPEAKS_BEFORE, SPEAKS_BEHIND
+from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
 from wenyuan.core.redaction.text_view import HAN, TextView
 

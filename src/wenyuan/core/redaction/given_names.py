@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from wenyuan.core.redaction.commonness import commonness
+
 GIVEN = frozenset(
     """Aaron Abigail Abraham Ada Adam Adele Adrian Adriana Agnes Ahmed Aidan Aisha Alan Alana Albert Alejandro Alex Alexander Alexandra Alexis
     Alfred Ali Alice Alicia Alina Alison Allan Allen Allison Alyssa Amanda Amara Amelia Amir Amy Ana Andre Andrea Andreas Andrew Andy Angela
@@ -61,6 +63,8 @@ SURNAMES = frozenset(
     Yuan Yue Yun Zeng Zhai Zhan Zhang Zhao Zheng Zhong Zhou Zhu Zhuang Zou Zuo Zhuge""".split()
 )
 _PINYIN_GIVEN = re.compile(rf"{_SYLLABLE}(?:['’\-]?{_SYLLABLE})?", re.IGNORECASE)
+_TWO_SYLLABLES = re.compile(rf"{_SYLLABLE}['’\-]?{_SYLLABLE}", re.IGNORECASE)
+_TONED = re.compile("[üÜ]")
 _PINYIN_WORDS = frozenset(
     "Can Run Ran Fan Pan Ban Ten Den Men Long Song Man Fun Gun Sun Bin Chin Shin Ping Ling Ding Wing King Ring Ming Hong Gang Bang Tang Sang Rang Hang Fang Pin Tin Win Din Kin"
     " Bun Dun Nun Tan Dan Van Wan Lane Line Gate Hai He She You Me Be We Ha Ho Lu La Do To Go So No Ma Pa An In On Era Age Due Sue Hue Die Lie Pie Tie".split()
@@ -69,9 +73,39 @@ _PINYIN_WORDS = frozenset(
 _ENGLISH_WORDS = frozenset("Long You He Pan Song Sun Tan Fan Hang Wan Yin Du Lei Mu Mo Mao Ran".split())
 
 
+_NO_PEOPLE = frozenset(
+    """Hong Kong|Tai Chi|Dim Sum|Feng Shui|Chang Jiang|Huang He|Xi An|Wang Laoji|Li Ning|Yin Yang|Ding Dong|Ping Pong|Bei Jing|Shang Hai|Tian Jin|Chong Qing|Shan Dong|Shan Xi|He Nan|He Bei|Hu Nan|Hu Bei|Hai Nan|Jiang Su|Jiang Xi|Zhe Jiang|Fu Jian
+    |Guang Dong|Guang Xi|Yun Nan|Gan Su|Qing Hai|Ning Xia|Xin Jiang|Tai Wan|Shen Zhen|Guang Zhou|Hang Zhou|Su Zhou|Wu Xi|Wu Han|Nan Jing|Qing Dao|Xia Men|Cheng Du|Da Lian|Ning Bo|Zheng Zhou|Chang Sha|Mao Tai|Hua Wei|Jin Mao|Lan Lan|Kung Fu|Wu Tang|Wu Shu|Qi Gong
+    |Ma Po|Tang Yuan|Bai Jiu|Yu Yuan|Hai Tian|Tian Tan|Xin Hua|Min Sheng""".replace("\n    ", "").split("|")
+)  # fmt: skip
+_A_WORD = 2.0  # see `commonness`
+SURE, LIKELY, POSSIBLE = 3.0, 2.2, 1.5
+"""Points of Pinyin: no word of English; either might be one; both might, or the surname stands behind."""
+
+
+def pinyin_points(words: list[str]) -> float:
+    """What two words say for a Chinese name in Pinyin, in either order: ``Zhang Wei``, ``ZHANG Wei``, ``Guihua Pan``; 0: they are none."""
+    if len(words) != 2 or " ".join(words).title() in _NO_PEOPLE:  # a surname and a given name
+        return 0.0
+    return max(_in_order(words[0], words[1]), _in_order(words[1], words[0]) - 0.3)
+
+
 def is_pinyin(words: list[str]) -> bool:
-    """Whether two words are a Chinese name in Pinyin, surname first: ``Zhang Wei``, ``Ouyang Jing``."""
-    if len(words) != 2 or words[0] not in SURNAMES or words[0] in _ENGLISH_WORDS:
-        return False
-    given = words[1]
-    return given.istitle() and given not in _PINYIN_WORDS and _PINYIN_GIVEN.fullmatch(given) is not None
+    """Whether words are most probably a Chinese name in Pinyin, by themselves."""
+    return pinyin_points(words) >= LIKELY
+
+
+def _in_order(surname: str, given: str) -> float:
+    capitals = surname.isupper() and len(surname) > 1
+    plain = _TONED.sub("u", surname).title()
+    if plain not in SURNAMES or not given.istitle() or not _PINYIN_GIVEN.fullmatch(given):
+        return 0.0
+    if capitals:
+        return SURE if plain not in _ENGLISH_WORDS or not commonness(given) else LIKELY
+    if _TWO_SYLLABLES.fullmatch(given) and not commonness(given):
+        return SURE
+    english = plain in _ENGLISH_WORDS
+    common = commonness(given) >= _A_WORD
+    if english and common and _TWO_SYLLABLES.fullmatch(given):
+        return 0.0  # Long Time
+    return (SURE, LIKELY, POSSIBLE)[english + (given in _PINYIN_WORDS or (english and common))]

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from wenyuan.core.redaction.chinese_names import is_worded, rarity
-from wenyuan.core.redaction.english_names import commonness
+from wenyuan.core.redaction.chinese_names import is_worded
+from wenyuan.core.redaction.commonness import commonness, rarity
 from wenyuan.core.redaction.matching import Finding
 from wenyuan.core.redaction.name_parts import parts_of
 from wenyuan.core.redaction.names import surname_length

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from wenyuan.core.redaction import listed_names
-from wenyuan.core.redaction.english_names import commonness
+from wenyuan.core.redaction.commonness import commonness
 from wenyuan.core.redaction.family_names import FAMILY, SURNAME_WORDS, WORLD
 from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from wenyuan.core.redaction.commonness import commonness, rarity
+from wenyuan.core.redaction.family_names import FAMILY
+from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
 from wenyuan.core.redaction.text_view import HAN, TextView
 from wenyuan.core.text.analysis import simplified
@@ -54,7 +57,7 @@ NOT_NAMES = frozenset(
     徐州 常州 宁波 金华 黄山 黄石 荆州 荆门 安庆 安阳 安康 惠州 梅州 柳州 曲靖 曲阜 包头 温岭 余姚 昌平 房山 邢台 房产 林业 石化 华东 华南 华北 华中
     康复 宣传 白班 江西 海南 湖南 湖北 广东 广西 山东 山西 云南 贺电 祝福 符合 符号 许可 许多 费用 盛大 居民 连续 连接 易燃 易爆 景区 曲线 宿舍
     童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州 范围 毕业 居住 查阅 晋职 年休 养老 宣布 索偿 皮肤 应聘 离职 祝贺 解释 解答 贡献 游览 游客 厉行 终止 终身
-    张贴 张拉 张开 江水 江面 黄色 白色 红色 毛坯 金属 钢筋 石灰 石膏 马达 水电 水泵 汪洋 路面 路基 路口 管线 管道 管控 严禁 严守 时刻 时常 常规 金牌 高空 高压 高温""".split()
+    张贴 张拉 张开 江水 江面 黄色 白色 红色 毛坯 金属 钢筋 石灰 石膏 马达 水电 水泵 汪洋 路面 路基 路口 管线 管道 管控 严禁 严守 时刻 时常 常规 周一 周二 周三 周四 周五 周六 周日 周末 强风 强光 强酸 强碱 金牌 高空 高压 高温""".split()
 )
 _CUE = (
     "真实姓名|中文姓名|英文姓名|姓名|联系人|联络人|收件人|收货人|寄件人|发件人|负责人|责任人|经办人|申请人|投诉人|举报人|报案人|报警人|房主|民警|家属"
@@ -102,7 +105,7 @@ def _name_length(run: str, form: bool, after: str) -> int:
     run = run.partition(" ")[0]
     surname = surname_length(run)
     if not surname:
-        return len(run) if form and 2 <= len(run) <= 4 and is_plausible(run, 1) else 0
+        return len(run) if form and 2 <= len(run) <= 4 and is_plausible(run, 1) and _is_strange(run) else 0
     common_word = run[0] in AMBIGUOUS and not form
     follows = _FOLLOWS_A_NAME if common_word else _FOLLOWS
     vouched = not common_word or after.isdigit() or after == "("
@@ -112,6 +115,16 @@ def _name_length(run: str, form: bool, after: str) -> int:
             return length
     whole = run[: surname + 2]
     return len(whole) if form and len(whole) > surname and is_plausible(whole, surname) else 0
+
+
+_STRANGE = 5.0  # see `rarity`
+
+
+def _is_strange(run: str) -> bool:
+    """Whether characters without a surname may be a name all the same, as no words are written with them: 扎西多吉, but not 前台."""
+    return run[0] not in "一二三四五六七八九十两" and any(
+        rarity(run[at : at + 2]) >= _STRANGE for at in range(len(run) - 1)
+    )
 
 
 def is_plausible(name: str, surname: int) -> bool:
@@ -250,10 +263,15 @@ def _after_role(view: TextView, match: re.Match[str]) -> Span | None:
     return None if rest.isupper() else _english(name)
 
 
+_A_WORD = 3.0  # see `commonness`
+
+
 def _english(match: re.Match[str]) -> Span | None:
     words = match["name"].split(" ")
     if words[0] in _FORMS or not _OFFICES.isdisjoint(words) or all(len(word) < 2 for word in words):
         return None
+    if len(words) == 1 and words[0] not in GIVEN and words[0] not in FAMILY and commonness(words[0]) >= _A_WORD:
+        return None  # Signed: Pending
     return match.start(), match.end(), " ".join(words).casefold()
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from wenyuan.core.redaction.commonness import commonness
+from wenyuan.core.redaction.family_names import FAMILY, WORLD
+from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
 from wenyuan.core.redaction.neighbours import NO_PERSON
@@ -54,6 +57,21 @@ _ENGLISH = re.compile(
 )
 
 
+_A_THING = 4.5  # see `commonness`
+
+
+def _is_thing(words: list[str]) -> bool:
+    """Whether a word that text is full of ends what begins with no given name: *Wuhan Plant*, but not *Sarah Stone*."""
+    last = words[-1]
+    return (
+        words[0] not in GIVEN
+        and words[0] not in WORLD
+        and last not in FAMILY
+        and last not in GIVEN
+        and commonness(last) >= _A_THING
+    )
+
+
 _CLOSING = re.compile(r"Sincerely|[Rr]egards|Yours|Signed")
 
 
@@ -69,6 +87,7 @@ def _signed(view: TextView, match: re.Match[str]) -> Span | None:
         or not NO_NAME.isdisjoint(words)
         or not NO_PERSON.isdisjoint(words)
         or all(word.isupper() and len(word) > 1 for word in words)
+        or _is_thing(words)
     ):
         return None
     return match.start("name"), match.start("name") + len(" ".join(words)), " ".join(words).casefold()

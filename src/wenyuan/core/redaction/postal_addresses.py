@@ -19,11 +19,11 @@ DISTRICT = re.compile(
 """A province, city or district, as it begins an address."""
 
 _NUMBER = "[0-9a-z甲乙丙丁东南西北一二三四五六七八九十百零〇]"
-_UNITS = "号楼|号院|号|弄|栋|幢|座|塔|单元|室|楼|层|户|组"
+_UNITS = "号楼|号院|号|弄|栋|幢|座|塔|单元|室|楼|层|户|组|社"
 # A street, and a number with its unit; 三号线, 3号文, 一号机 number other things.
 _HOUSE = re.compile(
     rf"[路街道巷弄胡同村庄里苑园区镇乡屯](?:[一二三四五六七八九十0-9东西南北中]{{1,2}}段)?(?:\s?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})(?![线文令机门桩梯柜泵灯口]))"
-    rf"(?:[\s,]?[{HAN}]{{0,8}}?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})){{0,4}}(?:\s?[0-9]{{2,4}}(?![0-9\-]))?"
+    rf"(?:[\s,]?[{HAN}]{{0,8}}?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})){{0,4}}(?:\s?[0-9]{{2,4}}(?![0-9\-]))?(?:之(?:[0-9]{{1,2}}|[一二三四五]))?"
 )
 _STREET = re.compile(r"[路街道巷弄胡同村庄里苑园镇乡屯]")
 _BEFORE = re.compile(rf"[{HAN}0-9a-z()\- ]{{0,40}}\Z")
@@ -74,7 +74,49 @@ def _named_address(view: TextView, match: re.Match[str]) -> Span | None:
     return start, start + len(place), place.replace(" ", "")
 
 
+# What no name of a place has in it: where such a character stands, the address has ended.
+_ENDS = "[的在到了是被把从让给并也都又去找看说请及或]|和(?![平田谐睦兴县顺龙静硕政布])"
+_ALONG = rf"(?!{_ENDS})[{HAN}]|[0-9a-z#\-]|[ ](?=[{HAN}0-9])|\([{HAN}0-9a-z]{{1,10}}\)"
+_FROM_ABOVE = re.compile(rf"(?:{_PROVINCES})(?:{_ALONG}){{6,60}}+")
+_FROM_A_CITY = re.compile(rf"市(?:{_ALONG}){{6,60}}+")
+_DIVISIONS = re.compile(rf"[{HAN}]{{1,7}}?(?:自治州|新区|街道|[市区县州盟旗镇乡])")
+_LAST = re.compile(
+    rf"(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS}|队|期|区)(?:之(?:[0-9]{{1,2}}|[一二三四五]))?|[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{1,3}}|(?<![0-9])[0-9]{{3,4}}(?![0-9])"
+    r"|大厦|广场|小区|花园|[花雅]苑|公寓|商厦|写字楼|家园|新村|中心|山庄|别墅|大[楼院]|宿舍|公馆|委会|街坊|工业[区园]|科技园|产业园|园区|(?:[路街段巷]|大道)(?:与[^与]{2,8}[路街道])?(?:交(?:叉?口|[汇会]处?))?[东西南北]?[侧段]?"
+)
+_WAY = re.compile(r"[路街巷弄村镇乡号]|大道|胡同|社区")
+_LEAST_DIVISIONS = 2
+_CITY = re.compile(rf"(?:\A|[^{HAN}]|住址|地址|住所|位于|坐落|住在|[在住于至到往是为])(?P<city>[{HAN}]{{2,3}})\Z")
+
+
+def _from_above(view: TextView, match: re.Match[str]) -> Span | None:
+    """From a province down over two divisions and a street to the last number or building that is named."""
+    end = _last_place(match[0])
+    return (match.start(), match.start() + end, match[0][:end].replace(" ", "")) if end else None
+
+
+def _from_a_city(view: TextView, match: re.Match[str]) -> Span | None:
+    """The same where no province is named: 苏州市姑苏区…."""
+    before = _CITY.search(view.lower, max(0, match.start() - 8), match.start())
+    if before is None:
+        return None
+    start = before.start("city")
+    end = _last_place(view.lower[start : match.end()])
+    return (start, start + end, view.lower[start : start + end].replace(" ", "")) if end else None
+
+
+def _last_place(place: str) -> int:
+    """Where the last number or building ends in what begins like an address, if two divisions and a street stand before it; else 0."""
+    below = [division.end() for division in _DIVISIONS.finditer(place)]
+    if len(below) < _LEAST_DIVISIONS:
+        return 0
+    ends = [last.end() for last in _LAST.finditer(place, below[1])]
+    return ends[-1] if ends and _WAY.search(place, below[0], ends[-1]) else 0
+
+
 RULES = (
     Rule("address", _HOUSE, _house, signs=IN_HAN),
+    Rule("address", _FROM_ABOVE, _from_above, signs=IN_HAN),
+    Rule("address", _FROM_A_CITY, _from_a_city, needs=("市",)),
     Rule("address", _SAID, _named_address, needs=("地址", "住址", "住所", "居住地", "户籍")),
 )

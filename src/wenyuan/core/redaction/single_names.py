@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction import listed_names
-from wenyuan.core.redaction.english_names import BEHIND, FOR, commonness
+from wenyuan.core.redaction.commonness import commonness
+from wenyuan.core.redaction.english_names import BEHIND, FOR
 from wenyuan.core.redaction.family_names import FAMILY, SURNAME_WORDS, WORLD
 from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, Rule, Span
