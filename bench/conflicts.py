@@ -16,69 +16,17 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations, count
 from pathlib import Path
 
 import wenyuan
+from conflict_subjects import APART, SEEN, Subject
 from wenyuan.core.conflicts.comparison import contradiction, is_form
 from wenyuan.core.conflicts.statement import ComparedStatement, statements_of
 from wenyuan.core.conflicts.subject import of_effect, other_thing
 from wenyuan.core.model import Passage
 from wenyuan.core.rewording import reworded
 
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A thing that documents say something of.
-
-    Attributes:
-        words: As one document has it, with ``{v}`` for the value, and ``{n}`` for whom or what it is about.
-        other: As another author writes it.
-        names: The thing itself, then others of which something else may be true.
-        values: Different ones.
-        same: Another way to write the first value.
-    """
-
-    words: str
-    other: str
-    names: tuple[str, ...]
-    values: tuple[str, ...]
-    same: str = ""
-
-
-SEEN = (
-    Subject("{n}投诉应当在{v}内回复并登记。", "对于{n}的投诉，须于{v}内予以回复，并做好登记。", ("客户", "供应商", "住户"), ("24小时", "48小时", "三天"), "一天"),
-    Subject("{n}出差住宿标准为每人每天{v}。", "{n}出差时每人每天的住宿费不超过{v}。", ("员工", "经理", "实习生"), ("350元", "400元", "500元"), "350 元"),
-    Subject("{n}开封后在室温下保存{v}。", "室温下，{n}自开封起最多保存{v}。", ("胰岛素", "眼药水", "疫苗"), ("28天", "30天", "14天"), "四周"),
-    Subject("{n}须提前{v}预约。", "预约{n}，请至少提前{v}。", ("会议室", "报告厅", "公务车"), ("2天", "3天", "5天"), "48小时"),
-    Subject("办理{n}收取押金{v}，退还时凭收据。", "{n}的押金是{v}，凭收据退。", ("陪护证", "门禁卡", "借书证"), ("50元", "100元", "80元"), "五十元"),
-    Subject("{n}口令每{v}更换一次。", "每{v}须更换{n}的口令。", ("管理员账号", "普通账号", "数据库账号"), ("90天", "180天", "60天")),
-    Subject("{n}备份数据保留{v}。", "{n}的备份会保存{v}。", ("云端", "本地", "财务"), ("30天", "45天", "60天")),
-    Subject("试用期内{n}可以申请远程办公。", "{n}在试用期也可以远程办公。", ("研发人员", "客服人员"), ("",)),
-    Subject("A {n} is answered within {v}.", "We reply to every {n} in {v} at most.", ("complaint", "tender", "subject access request"), ("5 working days", "7 working days", "10 working days"), "five working days"),
-    Subject("Reserved {n} are kept on the shelf for {v}.", "We hold reserved {n} for {v} before they go back.", ("books", "instruments", "films"), ("seven days", "ten days", "14 days"), "a week"),
-    Subject("A failed {n} is tried again up to {v} times.", "We retry a {n} that failed {v} times.", ("webhook", "payment", "upload"), ("five", "eight", "three"), "5"),
-    Subject("Backups of the {n} are kept for {v}.", "The {n} is backed up, and copies stay for {v}.", ("ledger", "mail server", "image store"), ("30 days", "45 days", "90 days")),
-    Subject("The rated pressure of the {n} is {v}.", "{n} units are rated at {v}.", ("HR-850", "HR-900", "KL-320"), ("6 bar", "8 bar", "10 bar")),
-    Subject("Guests may take photographs in the {n}.", "Photographs are allowed in the {n} for guests.", ("hall", "archive"), ("",)),
-)  # fmt: skip
-APART = (
-    Subject("{n}租金每月{v}，于每月五日前缴纳。", "每月五日前交{n}租金，每月{v}。", ("地下车位", "地面车位", "商铺"), ("300元", "450元", "280元"), "三百元"),
-    Subject("{n}检修周期为{v}，由设备科负责。", "设备科每{v}对{n}检修一次。", ("电梯", "锅炉", "空压机"), ("6个月", "3个月", "一年"), "半年"),
-    Subject("{n}有效期为{v}，到期前一个月续办。", "{n}自签发起{v}有效，请在到期前一个月续办。", ("动火许可证", "健康证", "操作证"), ("8小时", "1年", "3年")),
-    Subject("参加{n}培训的时间不少于{v}。", "{n}培训至少要满{v}。", ("新员工", "班组长", "特种作业"), ("24学时", "32学时", "48学时")),
-    Subject("{n}浓度控制在{v}以下。", "{n}的浓度不得高于{v}。", ("余氯", "甲醛", "二氧化碳"), ("0.5%", "0.8%", "1.2%")),
-    Subject("夜班{n}每班补贴{v}。", "上夜班的{n}，每班发{v}补贴。", ("护士", "保安", "调度员"), ("80元", "100元", "60元"), "八十元"),
-    Subject("{n}应当随身携带工牌。", "{n}要随身带好工牌。", ("维修人员", "访客"), ("",)),
-    Subject("{n}报名截止到{v}。", "{n}的报名在{v}截止。", ("年度体检", "职称考试", "篮球赛"), ("9月15日", "9月30日", "10月8日"), "9 月 15 日"),
-    Subject("The {n} opens at {v} on weekdays.", "On weekdays you can enter the {n} from {v}.", ("canteen", "gym", "reading room"), ("7:30", "8:00", "9:00")),
-    Subject("A lost {n} costs {v} to replace.", "If you lose your {n}, a new one is {v}.", ("badge", "parking permit", "library card"), ("£5.00", "£8.00", "£10.00"), "£5"),
-    Subject("Visitors to the {n} must wear a helmet.", "Everybody who visits the {n} must put on a helmet.", ("furnace hall", "loading dock"), ("",)),
-    Subject("The {n} is cleaned every {v}.", "Cleaning of the {n} takes place every {v}.", ("filter", "cooling tower", "kitchen hood"), ("two weeks", "four weeks", "ten days"), "14 days"),
-    Subject("Refunds for a {n} are paid within {v} of the request.", "Ask for a refund of a {n}, and you have it within {v}.", ("course", "ticket", "deposit"), ("14 days", "30 days", "10 days"), "two weeks"),
-    Subject("The trial period of a {n} lasts {v}.", "A {n} is on trial for {v}.", ("manager", "trainee", "driver"), ("six months", "three months", "four weeks")),
-)  # fmt: skip
 _DENIED = (
     ("可以", "不可以"),
     ("应当", "可以"),
@@ -108,11 +56,12 @@ def denied(text: str) -> str:
 
 def pairs(subjects: tuple[Subject, ...]) -> Iterator[tuple[str, bool, str, str]]:
     """Two statements, whether they contradict one another, and of what kind the pair is."""
-    for one in subjects:
-        name = one.names[0]
+    for one, name in ((subject, name) for subject in subjects for name in subject.names):
         for words, kind in ((one.words, "same words"), (one.other, "other words")):
             for a, b in combinations(one.values, 2):
                 yield kind, True, one.words.format(n=name, v=a), words.format(n=name, v=b)
+                narrower = ("senior " if name.isascii() else "高级") + name
+                yield "a narrower thing", False, one.words.format(n=name, v=a), words.format(n=narrower, v=b)
             if one.values == ("",) and (turned := denied(words.format(n=name, v=""))):
                 yield kind, True, one.words.format(n=name, v=""), turned
             for value in one.values:
@@ -124,7 +73,7 @@ def pairs(subjects: tuple[Subject, ...]) -> Iterator[tuple[str, bool, str, str]]
                     one.words.format(n=name, v=one.values[0]),
                     words.format(n=name, v=one.same),
                 )
-            for other in one.names[1:]:
+            for other in (each for each in one.names if each != name):
                 for a in one.values:
                     for b in one.values:
                         yield "another thing", False, one.words.format(n=name, v=a), words.format(n=other, v=b)
@@ -136,6 +85,29 @@ def pairs(subjects: tuple[Subject, ...]) -> Iterator[tuple[str, bool, str, str]]
                     False,
                     one.words.format(n=one.names[0], v=a),
                     other.words.format(n=other.names[0], v=b),
+                )
+
+
+def neighbours(
+    subjects: tuple[Subject, ...],
+) -> Iterator[tuple[str, ComparedStatement | None, ComparedStatement | None]]:
+    """Statements in the same words that titles or the rows of a table tell apart, by kind."""
+    for one in subjects:
+        for a, b in combinations(one.values, 2):
+            chinese = not one.names[0].isascii()
+            first, second = (one.words.format(n=one.names[0], v=value) for value in (a, b))
+            titles = (
+                ("经理休假管理办法", "实习生休假管理办法") if chinese else ("Leave of managers", "Leave of trainees")
+            )
+            yield "another role in the title", statement(first, titles[0]), statement(second, titles[1])
+            for grade, other in combinations(
+                ("一级", "二级", "三级") if chinese else ("grade A", "grade B", "grade C"), 2
+            ):
+                head = "| 等级 | 标准 |\n|---|---|\n" if chinese else "| grade | figure |\n|---|---|\n"
+                yield (
+                    "another row of a table",
+                    statement(f"{head}| {grade} | {a} |", titles[0][2:]),
+                    statement(f"{head}| {other} | {b} |", titles[0][2:]),
                 )
 
 
@@ -156,6 +128,12 @@ def table(subjects: tuple[Subject, ...]) -> None:
             if one is not None and other is not None:
                 row[1] += contradiction(one, other) is not None
                 row[2] += by_common_words(one, other)
+    for kind, one, other in neighbours(subjects):
+        row = found[f"innocent, {kind}"]
+        row[0] += 1
+        if one is not None and other is not None:
+            row[1] += contradiction(one, other) is not None
+            row[2] += by_common_words(one, other)
     print("| pairs | n | called a contradiction | by common words, which is not used |\n|---|---:|---:|---:|")
     for name in sorted(found):
         n, said, near = found[name]

@@ -79,6 +79,7 @@ ELSEWHERE = {
     "month_company": "the company of scripted_month.py",
     "made_pages": "makes the pages of ocr.py",
     "real_model": "asked with a chat API below",
+    "reworded_conflicts": "",
     "redaction": "run by the tests of redaction",
     "redaction_company_forms": "the texts of redaction_company.py",
     "redaction_fill": "fills the texts of redaction_forms.py",

@@ -101,6 +101,7 @@ STEPS: Sequence[Step] = (
         "/v1/sources/{source_id}/documents",
         lambda s: s.update(source_id="mine") or _form("价目.csv", PRICES.encode()),
     ),
+    ("POST", "/v1/preview", lambda _: _form("价目.csv", PRICES.encode())),
     ("PUT", "/v1/documents/{document_id}", lambda _: _form("价目.csv", PRICES.replace("3", "4").encode())),
     ("POST", "/v1/documents/{document_id}/restore", lambda _: None),
     ("DELETE", "/v1/documents/{document_id}", lambda _: None),

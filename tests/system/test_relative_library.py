@@ -84,6 +84,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("source show", ["docs"], 0),
     ("source set", ["docs", "--title", "制度"], 0),
     ("source export", ["out.yaml"], 0),
+    ("preview", ["价目.csv", "--passage-size", "100"], 0),
     ("document upload", ["mine", "价目.csv"], 0),
     ("document list", [], 0),
     ("document show", lambda s: [s["mine"]], 0),

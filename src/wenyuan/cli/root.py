@@ -49,6 +49,7 @@ from wenyuan.cli.options import (
     without,
 )
 from wenyuan.cli.overview import overview
+from wenyuan.cli.preview import preview
 from wenyuan.cli.quarantine import app as quarantine_app
 from wenyuan.cli.refresh import refresh, worker
 from wenyuan.cli.registry import app as source_app
@@ -208,6 +209,7 @@ _COMMANDS: Commands = {
     "search": (search, "Search the library."),
     "retrieve": (retrieve, "Rules above cases above templates."),
     "answer": (answer, "Answer with a language model, every claim quoted."),
+    "preview": (preview, "See how a file would be cut."),
     "correct": (correct, "Correct what was read."),
     "corrections": (corrections, "List corrections."),
     "undo": (undo, "Undo a correction."),

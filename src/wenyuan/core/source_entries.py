@@ -19,6 +19,7 @@ from wenyuan.core.secret_settings import secret_faults, shown_settings
 from wenyuan.core.source_readers import READERS, parse_source_readers
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.token_meter import MAX_TOKENS, TARGET_TOKENS
 from wenyuan.core.validity import Validity
 from wenyuan.core.validity_dates import parse_date, parse_status
 from wenyuan.core.validity_ends import effective_ends
@@ -30,6 +31,9 @@ _SENSITIVITIES = {
 
 
 _ORDER = ("public", "internal", "confidential", "restricted")
+PASSAGE_SIZE = "passage_size"
+"""Setting of a source: about how long the parts of a long section become."""
+LEAST_TOKENS, MOST_TOKENS = 64, MAX_TOKENS
 MODEL = "llm"
 """The setting of a source that says whether a language model may be shown its texts: ``allow`` or ``deny``; or what it is to
 do with them: ``{context: true}`` for context sentences, which it may be shown them for."""
@@ -273,7 +277,21 @@ def _settings(value: Any) -> dict[str, Any]:
         raise InvalidRequest(listed([fault := Fault(f"settings.{MODEL}", said)]), faults=(fault,))
     if value.get(READERS) is not None:
         parse_source_readers(value[READERS])
+    passage_size(value)
     return dict(value)
+
+
+def passage_size(settings: Mapping[str, Any]) -> int:
+    """About how long the parts of a long section become, as a source's settings say it.
+
+    Raises:
+        InvalidRequest: it is out of bounds.
+    """
+    told = settings.get(PASSAGE_SIZE, TARGET_TOKENS)
+    if type(told) is not int or not LEAST_TOKENS <= told <= MOST_TOKENS:
+        said = msg("must be a whole number from {least} to {most}", least=LEAST_TOKENS, most=MOST_TOKENS)
+        raise InvalidRequest(listed([fault := Fault(f"settings.{PASSAGE_SIZE}", said)]), faults=(fault,))
+    return told
 
 
 def _absolute(value: Any, base: Path | None) -> str:

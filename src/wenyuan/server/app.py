@@ -48,6 +48,7 @@ from wenyuan.server.routes.mcp import Mcp
 from wenyuan.server.routes.originals import OriginalRoutes
 from wenyuan.server.routes.overview import OverviewRoutes
 from wenyuan.server.routes.people import PeopleRoutes
+from wenyuan.server.routes.previews import PreviewRoutes
 from wenyuan.server.routes.quarantine import QuarantineRoutes
 from wenyuan.server.routes.registry import Agents, SourceList, SourceRoutes
 from wenyuan.server.routes.resource_metadata import ResourceMetadata
@@ -92,6 +93,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     DocumentReaderRoutes: lambda of: DocumentReaderRoutes(of.library, of.handler),
     CorrectionRoutes: lambda of: CorrectionRoutes(of.library, of.handler),
     OriginalRoutes: lambda of: OriginalRoutes(of.library, of.handler, of.book),
+    PreviewRoutes: lambda of: PreviewRoutes(of.library, of.handler),
     UploadRoutes: lambda of: UploadRoutes(of.library, of.handler, of.jobs),
     QuarantineRoutes: lambda of: QuarantineRoutes(of.library, of.handler),
     Agents: lambda of: Agents(of.library, of.handler, of.keys_changed),

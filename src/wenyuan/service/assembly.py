@@ -37,6 +37,7 @@ from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.embedding_workers import EmbeddingWorkers
 from wenyuan.service.ingest.ingester import ConnectorAccess, Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
+from wenyuan.service.ingest.preview import Previews
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.ingest.question_redaction import Questions
 from wenyuan.service.ingest.recognition import OcrReading
@@ -240,6 +241,7 @@ def assembled(
         uploads=uploads,
         correction_desk=corrections,
         details_desk=DetailsDesk(ingestion=ingestion),
+        previews=Previews(ingester=ingester),
         document_access=access,
         originals=originals,
         reader_lists=ReaderLists(catalog=catalog),

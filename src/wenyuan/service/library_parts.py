@@ -30,6 +30,7 @@ from wenyuan.service.governance import checked_log
 from wenyuan.service.impact.finder import Impact
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.ingestion import Ingestion
+from wenyuan.service.ingest.preview import Previews
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.feedback import Feedback
@@ -90,6 +91,7 @@ class LibraryParts:
     uploads: Uploads
     correction_desk: CorrectionDesk
     details_desk: DetailsDesk
+    previews: Previews
     document_access: DocumentAccess
     originals: Originals
     reader_lists: ReaderLists

@@ -21,6 +21,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.principals import AccessList
 from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.scanning import Scanner
+from wenyuan.core.source_entries import PASSAGE_SIZE, passage_size
 from wenyuan.core.source_readers import FRONT_MATTER, readers_of
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
@@ -267,6 +268,8 @@ class Ingester:
         seen_by = () if self.scanner is None else (self.scanner.name,)  # what was taken in unseen is read again
         if FRONT_MATTER in readers_of(source).origins:
             seen_by = (*seen_by, FRONT_MATTER)
+        if PASSAGE_SIZE in source.settings:
+            seen_by = (*seen_by, f"{PASSAGE_SIZE}={passage_size(source.settings)}")
         how = (encoder, source.language, source.collection, self.redacting(source).fingerprint, *seen_by)
 
         def prefix(reader: str) -> str:

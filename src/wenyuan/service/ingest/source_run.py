@@ -23,6 +23,7 @@ from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source
 from wenyuan.core.principals import AccessList
 from wenyuan.core.redaction.known_values import KnownValues
 from wenyuan.core.remote_addresses import is_remote
+from wenyuan.core.source_entries import passage_size
 from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.leads import lead_of
@@ -98,9 +99,8 @@ class SourceRun:
         self._live = ingester.catalog.live_documents(source.source_id)
         self._seen: set[str] = set()
         self._files: set[str] = set()  # addresses of those that are there
-        self._leads: dict[
-            tuple[object, ...], str
-        ] = {}  # of the file at hand: what its parts are parts of → the first one's
+        # Of the file at hand: what its parts are parts of → the first one's lead.
+        self._leads: dict[tuple[object, ...], str] = {}
         self._pending = PendingBatches(ingester.catalog, ingester.encoder, ingester.workers, source.source_id, self)
         self._batch = self._pending.new_batch()
         self._aside: set[str] = set()  # documents whose texts cannot be embedded
@@ -353,7 +353,8 @@ class SourceRun:
         else:
             self.report.added += 1
         told = Recognised(document.lines, document.uncertain)
-        cut = Cut(document, stamp, tuple(self._passage(document, draft, told) for draft in chunk(document)), declared)
+        drafts = chunk(document, target_tokens=passage_size(self._source.settings))
+        cut = Cut(document, stamp, tuple(self._passage(document, draft, told) for draft in drafts), declared)
         made = self._made(cut, self._batch)
         self._batch.items.append((cut, made))
         self._batch.size += len(made.passages)
