@@ -42,6 +42,17 @@ from wenyuan.mcp.door import DOOR
 from wenyuan.mcp.messages import InputLines, standard_input
 from wenyuan.mcp.paging import ReplyBlock
 from wenyuan.mcp.represented import represented
+from wenyuan.mcp.skills import (
+    EXTENSION,
+    MIME,
+    SKILL,
+    GetSkillParams,
+    ListSkillsParams,
+    SkillResult,
+    SkillsResult,
+    skill_entry,
+    skill_text,
+)
 from wenyuan.mcp.tools import TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -79,7 +90,7 @@ def make_server(
     """
     door = _Door(library, caller, run, waiting)
     hint = CacheHint(ttl_ms=_FRESH_MS, scope="private")
-    return Server(
+    server: Server[Any] = Server(
         "wenyuan",
         version=VERSION,
         title="Wenyuan 文渊",
@@ -92,6 +103,10 @@ def make_server(
         on_list_resource_templates=door.list_templates,
         on_read_resource=door.read_resource,
     )
+    server.extensions[EXTENSION] = {}
+    server.add_request_handler("skills/list", ListSkillsParams, door.list_skills)
+    server.add_request_handler("skills/get", GetSkillParams, door.get_skill)
+    return server
 
 
 async def serve_stdio(library: Library, principal: Principal) -> None:
@@ -156,11 +171,26 @@ class _Door:
     async def read_resource(
         self, context: ServerRequestContext[Any], params: ReadResourceRequestParams
     ) -> ReadResourceResult:
+        if params.uri == SKILL:
+            text = await self._skill(context)
+            skill = TextResourceContents(uri=SKILL, mime_type=MIME, text=text)
+            return ReadResourceResult(contents=[skill], ttl_ms=0, cache_scope="private")
         ref = _ref(params.uri)
         found = await self._asked(partial(self._library.fetch, ref, self._reader(context), door=DOOR))
         text = "\n\n".join(filter(None, (found.text, found.notice)))
         contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
+
+    async def list_skills(self, context: ServerRequestContext[Any], _params: ListSkillsParams) -> SkillsResult:
+        return SkillsResult(skills=[dict(skill_entry(await self._skill(context)))])
+
+    async def get_skill(self, context: ServerRequestContext[Any], params: GetSkillParams) -> SkillResult:
+        if params.uri != SKILL:
+            raise MCPError(INVALID_PARAMS, "there is no such skill", {"uri": params.uri[:200]})
+        return SkillResult(skill=dict(skill_entry(await self._skill(context))))
+
+    async def _skill(self, context: ServerRequestContext[Any]) -> str:
+        return await self._asked(partial(skill_text, self._library, self._reader(context)))
 
     def _reader(self, context: ServerRequestContext[Any]) -> Principal:
         try:
