@@ -26,11 +26,11 @@ from typing import Any
 import wenyuan
 from month_company import HALVES, Company, Topic, company, says, spoken
 from wenyuan.core.access import Agent, DomainScope, Principal
-from wenyuan.core.errors import EngineUnavailable, KnowledgeError
+from wenyuan.core.errors import Conflict, EngineUnavailable, KnowledgeError, NotFound
 from wenyuan.core.gaps import GapReport, digest_of
 from wenyuan.core.likelihood import LIKELY
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.gaps.answers import GapAnswerRequest
+from wenyuan.service.gaps.answers import GapAnswerRequest, GapAnswers, GapSettlement
 from wenyuan.service.search.searcher import SearchRequest
 
 AGENTS = ("personnel", "machines", "service", "sales", "portal")
@@ -249,19 +249,25 @@ def settle(month: Month, report: GapReport, outcomes: list[Outcome]) -> Counter[
         topic = of_text.get(digest_of(gap.question))
         if topic is None:
             continue
-        if topic.kind == "known":
-            ref = month_ref(month, topic)
-            settled = month.library.gap_answers.point_out(gap.gap_id, ref, again=True)
-        elif topic.kind == "withheld":
+        if topic.kind == "withheld":
             month.library.gaps.decide(gap.gap_id, "out_of_scope", note="不对热线开放", again=True)
             done["withheld on purpose"] += 1
             continue
-        else:
-            settled = month.library.gap_answers.answer(
-                gap.gap_id, GapAnswerRequest(answer=topic.said, author="li", beside="company", again=True)
-            )
+        try:
+            settled = _settled(month, gap.gap_id, topic)
+        except (NotFound, Conflict):
+            done["closed by another answer"] += 1  # asking again closes whatever is answered by then
+            continue
         done["closed at once" if settled.gap.closing else "left open"] += 1
     return done
+
+
+def _settled(month: Month, gap_id: str, topic: Topic) -> GapSettlement:
+    answers: GapAnswers = month.library.gap_answers
+    if topic.kind == "known":
+        return answers.point_out(gap_id, month_ref(month, topic), again=True)
+    wanted = GapAnswerRequest(answer=topic.said, author="li", beside="company", again=True)
+    return answers.answer(gap_id, wanted)
 
 
 def month_ref(month: Month, topic: Topic) -> str:

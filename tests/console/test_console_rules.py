@@ -340,3 +340,32 @@ def test_a_pack_is_shown_by_its_title(tmp_path: Path, language: str, title: str)
             report = browser.post("/console/rules/import", {"pack": "customer_service"})
     assert all(title in page.tree.body.text() for page in (*pages, report))
     assert pages[1].tree.css_first("option[value=customer_service]") is not None
+
+
+def test_a_node_with_many_statements_has_pages(tmp_path: Path) -> None:
+    """Each table shows so many rows and leads to the others; all are there once, and an odd number leads to a page that is there."""
+    names = [f"设备{number:03d}" for number in range(60)]
+    nodes = "".join(f"  - {{kind: equipment, name: {name}}}\n" for name in names)
+    mark = "  - {kind: hazard, name: 坍塌, en: Collapse}\n"
+    said = "".join(
+        f"  - {{src: 深基坑开挖, rel: requires_equipment, dst: {name}, evidence: [{{source: code_a, clause: 第{name}条}}]}}\n"
+        for name in names
+    )
+    (tmp_path / "many.yaml").write_text(BOOK.replace(mark, mark + nodes) + said, "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, **SETTINGS) as library:
+        library.rules.take(read_book(tmp_path / "many.yaml"))
+        with served(library) as url:
+            browser = Browser(url, "zh")
+            address, seen = f"/console/rules/nodes/{node_of(library, '深基坑开挖')}", []
+            while address:
+                page = browser.send("GET", address)
+                rows = [row.text() for row in page.tree.css("#out + table tbody tr")]
+                assert 0 < len(rows) <= 25
+                seen += rows
+                links = {link.text(): link.attributes["href"] for link in page.tree.css("#out ~ p.row a")}
+                address = (links.get("下一页") or "").partition("#")[0]
+            assert len(seen) == 62 and all(sum(name in row for row in seen) == 1 for name in names)
+            far = browser.get(
+                f"/console/rules/nodes/{node_of(library, '深基坑开挖')}", out_from="9999999", in_from="-3"
+            )
+            assert far.count("#out + table tbody tr") == 12

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from http_door import JSON, Answer
 from patience import HANGS
+from wenyuan.core.gaps import digest_of
 from wenyuan.server.token_callers import METADATA
 
 LEAVE = "# 请假制度\n\n员工每年有 10 天年假。\n\n请假须提前三天申请。\n"
@@ -166,7 +167,16 @@ STEPS: Sequence[Step] = (
     ("POST", "/v1/infer_rules", lambda _: {"context": "退款"}),
     ("POST", "/v1/retrieve", lambda _: {"query": "退款"}),
     ("DELETE", "/v1/rules/packs/{pack}", lambda _: None),
+    ("GET", "/v1/model", lambda _: None),
+    ("POST", "/v1/model", lambda _: {"question": "Who are you?"}),
     ("GET", "/v1/evaluations", lambda _: None),
+    (
+        "POST",
+        "/v1/evaluations/questions",
+        lambda s: s.update(digest=digest_of("年假几天")) or {"question": "年假几天"},
+    ),
+    ("GET", "/v1/evaluations/questions", lambda _: None),
+    ("DELETE", "/v1/evaluations/questions/{digest}", lambda _: None),
     ("POST", "/v1/evaluations", lambda _: {"path": str(Path("golden.csv").absolute())}),
     ("DELETE", "/v1/evaluations/running", lambda _: None),
     ("GET", "/v1/evaluations/{evaluation_id}", lambda _: None),
@@ -191,6 +201,7 @@ NOT_HERE = {
     ("POST", "/v1/gaps/{gap_id}/answer"): 404,
     ("POST", "/v1/gaps/{gap_id}/passage"): 404,
     ("POST", "/v1/gaps/{gap_id}/synonym"): 404,
+    ("POST", "/v1/model"): 503,  # there is no language model
     ("POST", "/v1/rules/propose"): 503,  # there is no language model
     ("DELETE", "/v1/evaluations/running"): 404,  # it may have ended
 }

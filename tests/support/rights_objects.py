@@ -22,6 +22,7 @@ OBJECTS: Mapping[str, str] = {
     "impact": r"\w+ /v1/impact",
     "gap": r"\w+ /v1/gaps(/\S*)?",
     "golden question": r"\w+ /v1/evaluations(/\S*)?",
+    "language model": r"\w+ /v1/model",
     "feedback": r"\w+ /v1/feedback",
     "synonym": r"\w+ /v1/synonyms(/\S*)?",
     "task": r"\w+ /v1/tasks(/\S*)?",

@@ -34,7 +34,7 @@ HOME = Path(__file__).parents[2]
 GUARDED = sorted((one.method, one.path, one.right) for one in ROUTES if one.right is not None)
 OPEN = sorted((one.method, one.path) for one in ROUTES if one.right is None)
 MADE_UP = dict.fromkeys(
-    ("source_id", "agent_id", "key_id", "audit_id", "erasure_id", "hold_id", "gap_id", "conflict_id", "group", "path", "pack",
+    ("source_id", "agent_id", "key_id", "audit_id", "erasure_id", "hold_id", "gap_id", "digest", "conflict_id", "group", "path", "pack",
      "profile_id", "vector_store_id", "sha256"), "none",
 ) | dict.fromkeys(
     ("document_id", "passage_id", "correction_id", "number", "page", "node_id", "statement_id", "evaluation_id"), "987654",

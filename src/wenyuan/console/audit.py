@@ -86,6 +86,8 @@ async def _record_page(visit: Visit, replay: Mapping[str, Any] | None = None) ->
         replay=replay,
         by_ref=by_ref,
         others=[one for ref, all_of in by_ref.items() if ref not in known for one in all_of],
+        kept=visit.request.query_params.get("kept") == "golden",
+        may_keep=not visit.token or bool(visit.rights & {"registry", "admin"}),
         written=json.dumps(found, ensure_ascii=False, indent=2),
     )
 

@@ -26,6 +26,7 @@ async def overview(visit: Visit) -> Response:
 
 async def _overview(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
     found = await visit.get("v1", "evaluations", limit=_LISTED)
+    golden = (await visit.get("v1", "evaluations", "questions"))["questions"]
     form = Form(visit.request.query_params.multi_items())
     sets = _sets(found["evaluations"])
     chosen = form["set"] if form["set"] in sets else next(iter(sets), "")
@@ -50,6 +51,10 @@ async def _overview(visit: Visit, status: int = 200, refused: Refused | None = N
         trend=trend(runs, visit.zone) if len(runs) > 1 else None,
         reliability=reliability(_first(runs[0])) if runs else None,
         most=MAX_UPLOAD,
+        golden=golden[-_QUESTIONS:][::-1],
+        golden_count=len(golden),
+        taken=form.number("taken"),
+        unusable=form.number("unusable"),
     )
 
 
@@ -71,7 +76,9 @@ async def begun(visit: Visit) -> Response:
     """Start an evaluation; the page shows its progress."""
     form = await read_form(visit.request, most=MAX_UPLOAD)
     body: dict[str, Any]
-    if form["again"]:
+    if form["kept"]:
+        body = {"kept": True}
+    elif form["again"]:
         body = {"again": form.number("again")}
     else:
         name, content = form.file("file") or ("", b"")

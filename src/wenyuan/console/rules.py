@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -16,6 +17,7 @@ from wenyuan.console.visit import Page, Visit
 
 _PAGE = 60  # nodes of one page
 _SHOWN = 200  # statements of one direction
+_ROWS = 25  # of one table of a node's page
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _GIVEN = "p."
 _TRUTH = {"true": True, "false": False}
@@ -68,7 +70,47 @@ async def node(visit: Visit) -> Response:
             parameters = {n: one for n, one in schema["parameters"].items() if n in parameters or n in given}
     return visit.page(
         "rules_node.html", 200 if refused is None else refused.status, refused=refused, found=found, own=own, name=name, names=names, graph=graph, inferred=inferred,
-        parameters=parameters, form=form, shown=_SHOWN,
+        parameters=parameters, form=form, shown=_SHOWN, tables=_tables(visit, form, found, inferred),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """A page of the rows of a table.
+
+    Attributes:
+        first, last: The numbers of its first and last row, from 1.
+        before, after: Addresses of the pages beside it; ``""`` where there is none.
+    """
+
+    rows: Sequence[Any]
+    first: int
+    last: int
+    total: int
+    before: str
+    after: str
+
+
+def _tables(
+    visit: Visit, form: Form, found: Mapping[str, Any], inferred: Mapping[str, Any] | None
+) -> dict[str, RowPage]:
+    """The tables of a node's page, a page of each; which one is in the address."""
+    every = {"out": found["out"], "in": found["in"], "follows": (inferred or {}).get("items", ())}
+    return {name: _row_page(visit, form, name, rows) for name, rows in every.items()}
+
+
+def _row_page(visit: Visit, form: Form, name: str, rows: Sequence[Any]) -> RowPage:
+    asked = form.number(f"{name}_from")
+    begin = min(asked, max(0, len(rows) - 1)) // _ROWS * _ROWS if isinstance(asked, int) and asked > 0 else 0
+    others = {key: value for key, value in visit.request.query_params.items() if key != f"{name}_from"}
+
+    def address(start: int) -> str:
+        return f"{visit.address(visit.request.url.path, **others, **{f'{name}_from': start})}#{name}"
+
+    return RowPage(
+        rows=rows[begin : begin + _ROWS], first=min(begin + 1, len(rows)), last=min(begin + _ROWS, len(rows)), total=len(rows),
+        before=address(max(0, begin - _ROWS)) if begin else "",
+        after=address(begin + _ROWS) if begin + _ROWS < len(rows) else "",
     )  # fmt: skip
 
 

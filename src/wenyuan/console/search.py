@@ -16,6 +16,7 @@ from wenyuan.console.forms import Form
 from wenyuan.console.score_parts import pieces_of, product_of
 from wenyuan.console.visit import Page, Visit
 from wenyuan.core.access import ON_BEHALF_OF
+from wenyuan.core.scoring.answerable import ABSTAIN
 from wenyuan.core.text.bodies import body as body_of
 
 LIMITS = (5, 10, 20, 50)
@@ -26,7 +27,15 @@ async def search(visit: Visit) -> Response:
     """Passages and rules for a question; without one, an empty form."""
     form = Form(visit.request.query_params.multi_items())
     choice = await _choice(visit)
-    shown: dict[str, Any] = {"form": form, "limits": LIMITS, "answer": None, "refused": None, **choice}
+    shown: dict[str, Any] = {
+        "form": form,
+        "limits": LIMITS,
+        "answer": None,
+        "refused": None,
+        "strictness": [],
+        **choice,
+    }
+    shown["may_keep"] = not visit.token or bool(visit.rights & {"registry", "admin"})
     shown["may_see_as"] = not visit.token or ON_BEHALF_OF in visit.rights
     if not form["q"]:
         return visit.page("search.html", **shown)
@@ -40,6 +49,7 @@ async def search(visit: Visit) -> Response:
             raise
         shown["refused"], status = refused, refused.status
     answer = shown["answer"] or {}
+    shown["strictness"] = _strictness((answer.get("coverage") or {}).get("answerable"))
     for passage in (*answer.get("passages", ()), *answer.get("nearest", ())):
         _explain(visit, passage, form["q"])
     return visit.page("search.html", status, **shown)
@@ -69,7 +79,7 @@ async def _choice(visit: Visit) -> dict[str, Any]:
     wanted.
     """
     if visit.request.headers.get("hx-request"):
-        return {"empty": False, "domains": [], "agents": []}
+        return {"empty": False, "domains": [], "agents": [], "sources": []}
     sources = await visit.glance("v1", "sources")
     agents = await visit.glance("v1", "agents")
     domains = sorted({source.get("domain", "") for source in (sources or {}).get("sources", ())} - {""})
@@ -77,8 +87,18 @@ async def _choice(visit: Visit) -> dict[str, Any]:
     return {
         "empty": empty,
         "domains": domains,
+        "sources": [one["source_id"] for one in (sources or {}).get("sources", ())],
         "agents": [agent["agent_id"] for agent in (agents or {}).get("agents", ())],
     }
+
+
+def _strictness(answerable: float | None) -> list[tuple[str, float, bool]]:
+    """What each strictness would do with a question, by the probability that there is an answer: its name, the least it asks for,
+    and whether it would answer; empty where that is not known.
+    """
+    if answerable is None:
+        return []
+    return [(name, least, answerable >= least) for name, least in ABSTAIN.items()]
 
 
 def asked(form: Form) -> dict[str, Any]:
@@ -89,6 +109,8 @@ def asked(form: Form) -> dict[str, Any]:
         body["knowledge_scope"] = [{"domain": name, "top_k": limit or 10} for name in form.all("domain")]
     elif limit is not None:
         body["limit"] = limit
+    if form.all("source"):
+        body["filters"] = {"source_id": form.all("source")}
     named = {"agent_id": form["agent"], "min_trust": form.number("trust"), "as_of": form["as_of"]}
     return body | {name: value for name, value in named.items() if value not in (None, "")}
 

@@ -25,9 +25,11 @@ from wenyuan.console import (
     exports,
     feedback,
     gaps,
+    golden_questions,
     health,
     impact,
     issuer_sign_in,
+    model,
     overview,
     people,
     preview,
@@ -72,9 +74,11 @@ _AREAS = (
     quarantine.PAGES,
     erasures.PAGES,
     gaps.PAGES,
+    golden_questions.PAGES,
     impact.PAGES,
     conflicts.PAGES,
     health.PAGES,
+    model.PAGES,
     overview.PAGES,
 )
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}

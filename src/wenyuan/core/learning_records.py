@@ -37,7 +37,8 @@ class GoldenQuestion:
         digest: Of the question; see `core.gaps.digest_of`.
         answer: Address of a document or passage; ``""``: the library must not answer it.
         actor: Who said so: id of the key, or ``local``.
-        origin: By what it came here: ``gap`` where somebody answered a gap, ``closed`` where asking again did.
+        origin: By what it came here: ``gap`` where somebody answered a gap, ``closed`` where asking again did,
+            ``said`` where somebody said so, ``liked`` where a passage was called right.
         at: Seconds since the epoch.
     """
 

@@ -40,11 +40,13 @@ from wenyuan.server.routes.documents import CorrectionRoutes, DocumentRoutes
 from wenyuan.server.routes.erasures import ErasureRoutes
 from wenyuan.server.routes.evaluations import EvaluationRoutes, FeedbackRoutes
 from wenyuan.server.routes.gaps import GapRoutes
+from wenyuan.server.routes.golden_questions import GoldenQuestionRoutes
 from wenyuan.server.routes.groups import GroupRoutes
 from wenyuan.server.routes.impact import ImpactRoutes
 from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.keys import KeyRoutes
 from wenyuan.server.routes.mcp import Mcp
+from wenyuan.server.routes.model import ModelRoutes
 from wenyuan.server.routes.originals import OriginalRoutes
 from wenyuan.server.routes.overview import OverviewRoutes
 from wenyuan.server.routes.people import PeopleRoutes
@@ -106,6 +108,8 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     ErasureRoutes: lambda of: ErasureRoutes(of.library, of.handler),
     ConflictRoutes: lambda of: ConflictRoutes(of.library, of.handler),
     FeedbackRoutes: lambda of: FeedbackRoutes(of.library, of.handler),
+    ModelRoutes: lambda of: ModelRoutes(of.library, of.handler),
+    GoldenQuestionRoutes: lambda of: GoldenQuestionRoutes(of.library, of.handler),
     EvaluationRoutes: lambda of: EvaluationRoutes(of.library, of.handler),
     UnifiedRoutes: lambda of: UnifiedRoutes(of.library, of.handler),
     RuleRoutes: lambda of: RuleRoutes(of.library, of.handler),

@@ -29,6 +29,7 @@ from wenyuan.service.gaps.answers import GapAnswers
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
 from wenyuan.service.generation.context_sentences import ContextSentences
+from wenyuan.service.generation.model_desk import ModelDesk
 from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
@@ -43,6 +44,7 @@ from wenyuan.service.ingest.question_redaction import Questions
 from wenyuan.service.ingest.recognition import OcrReading
 from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.feedback import Feedback
+from wenyuan.service.learning.golden_desk import GoldenDesk
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Tuner
 from wenyuan.service.operations.change_review import ChangeReview, ReviewThread
@@ -278,6 +280,8 @@ def assembled(
         evaluator=Evaluator(
             settings=settings, catalog=catalog, encoder=encoder, recorder=recorder, retriever=retriever
         ),
+        model_desk=ModelDesk(llm=llm, settings=settings.llm, tasks=storage.tasks, questions=questions),
+        golden_desk=GoldenDesk(catalog=catalog, recorder=recorder, passages=corrections),
         task_counts=TaskCounts(ledger=storage.tasks, recorder=recorder),
         health=health,
         _rulebook=rules,

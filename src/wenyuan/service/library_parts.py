@@ -23,6 +23,7 @@ from wenyuan.service.fragment_search import FragmentSearch
 from wenyuan.service.gaps.answers import GapAnswers
 from wenyuan.service.gaps.finder import Gaps
 from wenyuan.service.generation.answering import Answerer
+from wenyuan.service.generation.model_desk import ModelDesk
 from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
@@ -34,6 +35,7 @@ from wenyuan.service.ingest.preview import Previews
 from wenyuan.service.ingest.quarantine import Quarantine
 from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.feedback import Feedback
+from wenyuan.service.learning.golden_desk import GoldenDesk
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Tuner
 from wenyuan.service.operations.change_review import ChangeReview, ReviewThread
@@ -113,6 +115,8 @@ class LibraryParts:
     tuner: Tuner
     judge_tuner: JudgeTuner
     evaluator: Evaluator
+    golden_desk: GoldenDesk
+    model_desk: ModelDesk
     task_counts: TaskCounts
     health: Health
     _rulebook: Rulebook
