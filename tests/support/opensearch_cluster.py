@@ -139,9 +139,9 @@ def clear(url: str) -> None:
 
 def needed() -> None:
     """Skip a test where there is no Java, or the parts are not installed."""
-    if not GIVEN and shutil.which("java") is None:
+    if shutil.which("java") is None:
         pytest.skip("not run: there is no Java")
-    if not GIVEN and not (HOME / ".made").exists():
+    if not (HOME / ".made").exists():
         pytest.skip("not run: OpenSearch is not installed; make test-cluster installs it")
 
 
@@ -156,14 +156,3 @@ def own(size: int = 3, settings: Mapping[str, Any] | None = None) -> Iterator[Cl
             yield cluster
         finally:
             cluster.end()
-
-
-@contextmanager
-def running() -> Iterator[list[str]]:
-    """The addresses of a cluster of three nodes, for as long as it runs."""
-    if GIVEN:
-        yield GIVEN.split(",")
-        clear(GIVEN.split(",")[0])
-        return
-    with own() as cluster:
-        yield cluster.urls

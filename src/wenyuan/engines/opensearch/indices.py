@@ -138,8 +138,10 @@ def make(session: ClusterSession, names: IndexNames, shape: IndexShape) -> Clust
     _create(session, names, names.passages(mark), _passage_fields(names, quantised=shape.quantised), shape)
     _create(session, names, names.words(mark), _word_fields(), shape)
     made = put_mark(session, names.marks, mark)
-    if before is not None:  # what is left of it
-        for name in (names.passages(before), names.words(before)):
+    kept = (names.marks, names.passages(made), names.words(made))
+    left = session.ask("GET", f"/{names.base}_*")
+    for name, told in left.items():  # of an index that was partly deleted
+        if name not in kept and told["mappings"].get("_meta") == _meta(names):
             session.change("DELETE", f"/{name}", ignore=(404,))
     return made
 

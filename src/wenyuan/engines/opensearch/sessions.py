@@ -38,6 +38,7 @@ LONGEST_CALL = 60.0
 _PAUSES = (0.05, 0.15, 0.4, 1.0)  # seconds before a question is asked again
 _WRITE_PAUSES = (0.1, 0.2, 0.5, 1.0, *(2.0,) * 28)  # a minute: a cluster chooses another manager meanwhile
 _BUSY, _PASSING = 429, (502, 503, 504)
+_NO_INDEX, _SHUT = "index_not_found_exception", "cluster_block_exception"
 _REBUILD = "ask again: indices that are gone are built again from the catalog"
 _SECURE, _PLAIN = 443, 9200  # ports, where an address names none
 
@@ -160,6 +161,8 @@ class ClusterSession:
         for some in parts(ids, MOST_AT_ONCE):
             for one in self.ask("POST", f"/{index}/_mget", {"ids": list(some)})["docs"]:
                 if "error" in one:
+                    if one["error"].get("type") == _NO_INDEX:
+                        raise gone(self.component)
                     raise EngineUnavailable("a part of the index does not answer", component=self.component)
                 if one["found"]:
                     found[one["_id"]] = one["_source"]
@@ -195,7 +198,7 @@ class ClusterSession:
             for line, item in zip(lines, reply["items"], strict=True):
                 ((kind, told),) = item.items()
                 status = int(told["status"])
-                if status in (_BUSY, *_PASSING):
+                if status in (_BUSY, *_PASSING) and (told.get("error") or {}).get("type") != _SHUT:
                     again.append(line)
                 elif status >= 300 and not (kind == "delete" and status == 404):
                     raise self._refusal(told)
@@ -212,9 +215,9 @@ class ClusterSession:
 
     def _refusal(self, told: Mapping[str, Any]) -> EngineError:
         kind = str((told.get("error") or {}).get("type", ""))
-        if kind == "index_not_found_exception":
+        if kind == _NO_INDEX:
             return gone(self.component)
-        if kind == "cluster_block_exception":
+        if kind == _SHUT:
             return _blocked(self.component)
         if kind == "version_conflict_engine_exception":
             return overtaken(self.component)
@@ -341,9 +344,9 @@ def translated(error: Exception, component: str) -> EngineError:
     """What an exception of the driver means here. Its own text may quote addresses or values: it is not told."""
     name, status = type(error).__name__, getattr(error, "status_code", None)
     kind = str(getattr(error, "error", "")) if isinstance(status, int) else ""
-    if kind == "index_not_found_exception":
+    if kind == _NO_INDEX:
         return gone(component)
-    if kind == "cluster_block_exception":
+    if kind == _SHUT:
         return _blocked(component)
     if name == "ConnectionTimeout":
         return EngineTimeout("no answer came in time", component=component)
@@ -394,6 +397,8 @@ def _passes(error: Exception) -> bool:
     if isinstance(error, EngineUnavailable):
         return True
     status = getattr(error, "status_code", None)
+    if isinstance(status, int) and getattr(error, "error", "") == _SHUT:
+        return False
     return status in (_BUSY, *_PASSING) or type(error).__name__ == "ConnectionError"
 
 
