@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from wenyuan.core.errors import ConfigError, IndexCorrupt, msg
+from wenyuan.core.errors import ConfigError, EngineError, IndexCorrupt, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.hidden_documents import HiddenDocuments
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
@@ -265,9 +265,15 @@ class OpenSearchEngine(FollowingEngine[ClusterMark]):
         def look(session: ClusterSession) -> T:
             mark = self._mark
             while True:
-                found, fresh = work(session, mark), self._newest(session)
+                try:
+                    found, failed = work(session, mark), None
+                except EngineError as error:  # rows that it counts on may have been deleted meanwhile
+                    found, failed = None, error
+                fresh = self._newest(session)
                 if (fresh.made, fresh.watermark) == (mark.made, mark.watermark):
-                    return found
+                    if failed is not None:
+                        raise failed
+                    return cast("T", found)
                 deadline.check(self._component)
                 self._mark = mark = fresh
 

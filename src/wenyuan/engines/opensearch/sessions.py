@@ -39,6 +39,7 @@ _PAUSES = (0.05, 0.15, 0.4, 1.0)  # seconds before a question is asked again
 _WRITE_PAUSES = (0.1, 0.2, 0.5, 1.0, *(2.0,) * 28)  # a minute: a cluster chooses another manager meanwhile
 _BUSY, _PASSING = 429, (502, 503, 504)
 _NO_INDEX, _SHUT = "index_not_found_exception", "cluster_block_exception"
+_PARTLY = "search_phase_execution_exception"
 _REBUILD = "ask again: indices that are gone are built again from the catalog"
 _SECURE, _PLAIN = 443, 9200  # ports, where an address names none
 
@@ -350,6 +351,8 @@ def translated(error: Exception, component: str) -> EngineError:
         return _blocked(component)
     if name == "ConnectionTimeout":
         return EngineTimeout("no answer came in time", component=component)
+    if kind == _PARTLY:
+        status = _PASSING[-1]
     meaning = _MEANINGS.get(name) or _MEANINGS.get(status)
     if meaning is not None:
         return EngineUnavailable(meaning[0], component=component, hint=meaning[1])
@@ -397,8 +400,9 @@ def _passes(error: Exception) -> bool:
     if isinstance(error, EngineUnavailable):
         return True
     status = getattr(error, "status_code", None)
-    if isinstance(status, int) and getattr(error, "error", "") == _SHUT:
-        return False
+    kind = getattr(error, "error", "") if isinstance(status, int) else ""
+    if kind in (_SHUT, _PARTLY):
+        return bool(kind == _PARTLY)
     return status in (_BUSY, *_PASSING) or type(error).__name__ == "ConnectionError"
 
 
