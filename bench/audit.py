@@ -24,7 +24,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
 from wenyuan.service.audit.request_entry import request_of
-from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entry, retrieval_record
+from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entries, retrieval_record
 from wenyuan.service.query import Query
 from wenyuan.service.search.retriever import Retriever
 
@@ -141,7 +141,7 @@ def requests(folder: Path, count: int = 600) -> dict[str, Any]:
             answer = retriever.retrieve(QUERY)
             if n % 2:
                 log.append(
-                    record_of([fragment_entry(h, answer.passages[h.passage_id]) for h in answer.hits]),
+                    record_of(fragment_entries((h, answer.passages[h.passage_id]) for h in answer.hits)),
                     request_of(QUERY),
                 )
             (with_audit if n % 2 else without).append(time.perf_counter() - begun)

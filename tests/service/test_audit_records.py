@@ -20,7 +20,7 @@ from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Hit
 from wenyuan.service.audit.change_entry import change_record
 from wenyuan.service.audit.request_entry import preview_of, query_of, request_of
-from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entry, retrieval_record
+from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entries, retrieval_record
 from wenyuan.service.query import LegReport, Query, Rewriting
 
 # -- previews -------------------------------------------------------------------------------------------------
@@ -128,7 +128,9 @@ def retrieval(**more: Any) -> dict[str, Any]:
         "generation": 7,
         "settings_digest": "s",
         "encoder_key": "e",
-        "fragments": [fragment_entry(Hit(passage_id=12, score=0.1234567891234), PASSAGE) | {"text": PASSAGE.text}],
+        "fragments": [
+            fragment_entries([(Hit(passage_id=12, score=0.1234567891234), PASSAGE)])[0] | {"text": PASSAGE.text}
+        ],
         "trusts": {"docs": 4},
     }
     return retrieval_record(**(values | more))

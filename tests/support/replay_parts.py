@@ -19,7 +19,7 @@ from wenyuan.service.audit.past import rerun_at
 from wenyuan.service.audit.replay import replay
 from wenyuan.service.audit.request_entry import query_of, request_of
 from wenyuan.service.audit.rerun import Replay, Rerun, rerun_of
-from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entry, retrieval_record
+from wenyuan.service.audit.retrieval_entry import digest_of, fragment_entries, retrieval_record
 from wenyuan.service.query import Query
 from wenyuan.service.search.retriever import Retriever
 
@@ -85,7 +85,7 @@ class Desk:
             scope=scope,
             legs=answer.legs,
             generation=answer.generation,
-            fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
+            fragments=fragment_entries((hit, answer.passages[hit.passage_id]) for hit in answer.hits),
             trusts={s.source_id: s.trust for s in self.catalog.sources()},
             floor=answer.floors,
             **self.facts,

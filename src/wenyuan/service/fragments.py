@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -23,47 +23,49 @@ def fragments_of(answer: SearchAnswer, restrictions: Sequence[str] = ()) -> tupl
     Args:
         restrictions: Names of those that the request had, and that were applied.
     """
-    return tuple(_fragments(answer, ((hit, answer.passages[hit.passage_id]) for hit in answer.hits), restrictions))
+    return tuple(_fragments(answer, [(hit, answer.passages[hit.passage_id]) for hit in answer.hits], restrictions))
 
 
 def nearest_of(answer: SearchAnswer, restrictions: Sequence[str] = ()) -> Fragment | None:
     """The nearest passage of an answer that has one, as a fragment is told; see `SearchAnswer.nearest`."""
-    return next(_fragments(answer, [answer.nearest] if answer.nearest else (), restrictions), None)
+    return _fragments(answer, [answer.nearest], restrictions)[0] if answer.nearest else None
 
 
 def _fragments(
-    answer: SearchAnswer, shown: Iterable[tuple[Hit, Passage]], restrictions: Sequence[str]
-) -> Iterator[Fragment]:
+    answer: SearchAnswer, shown: Sequence[tuple[Hit, Passage]], restrictions: Sequence[str]
+) -> list[Fragment]:
     about = about_answer(answer, {APPLIED: list(restrictions)})
     if answer.derived is not None and answer.derived.notes:
         about["rule_notes"] = list(map(str, answer.derived.notes))
     derived = {} if answer.derived is None else answer.derived.details  # path, evidence and condition of a rule
-    return (
-        Fragment(
-            source=passage.uri,
-            content=passage.text,
-            retrieval_score=hit.score,
-            metadata={
-                **about_hit(hit, passage, answer.stale, answer.copies.get(hit.passage_id, ())),
-                **about_passage(passage, "clause", "part", "char_start", "char_end"),
-                "passage_id": passage.ref,
-                "mode": answer.mode,
-                **({} if answer.calibrated or "raw" not in hit.parts else {"calibrated": False}),
-                **derived.get(hit.passage_id, {}),
-                **about,
-            },
-        )
-        for hit, passage in shown
-    )
+    places = [about_passage(passage, "clause", "part", "char_start", "char_end") for _, passage in shown]
+    refs = [passage.ref for _, passage in shown]
+    metadata = [
+        {
+            **about_hit(hit, passage, answer.stale, answer.copies.get(hit.passage_id, ())),
+            **place,
+            "passage_id": ref,
+            "mode": answer.mode,
+            **({} if answer.calibrated or "raw" not in hit.parts else {"calibrated": False}),
+            **derived.get(hit.passage_id, {}),
+            **about,
+        }
+        for (hit, passage), place, ref in zip(shown, places, refs, strict=True)
+    ]
+    return [
+        Fragment(source=passage.uri, content=passage.text, retrieval_score=hit.score, metadata=told)
+        for (hit, passage), told in zip(shown, metadata, strict=True)
+    ]
 
 
 _READ: Mapping[str, Callable[[Passage], Any]] = {
     "passage_id": lambda passage: passage.ref,
     "heading": lambda passage: " > ".join(passage.headings),
     "clause": lambda passage: clause_label(passage.headings) or None,
-    "part": lambda passage: part_of(passage.uri),
-    "char_start": lambda passage: passage.start if _has_place(passage) else None,
-    "char_end": lambda passage: passage.end if _has_place(passage) else None,
+    "part": lambda passage: part_of(passage.uri) if "part=" in passage.uri else None,
+    # Where external passages stand is unknown.
+    "char_start": lambda passage: passage.start if passage.passage_id > 0 and passage.start < passage.end else None,
+    "char_end": lambda passage: passage.end if passage.passage_id > 0 and passage.start < passage.end else None,
 }
 """Metadata that is made of what a passage has, by name; the others are attributes of the passage."""
 
@@ -73,10 +75,6 @@ def about_passage(passage: Passage, *names: str) -> dict[str, Any]:
     values = {name: _READ[name](passage) if name in _READ else getattr(passage, name) for name in names}
     days = {name: value.isoformat() for name, value in values.items() if isinstance(value, date)}
     return {name: value for name, value in (values | days).items() if value is not None}
-
-
-def _has_place(passage: Passage) -> bool:
-    return passage.passage_id > 0 and passage.start < passage.end  # unknown for external sources
 
 
 def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage] = ()) -> dict[str, Any]:

@@ -449,6 +449,9 @@ class Request:
     information: Mapping[str, float] = field(default_factory=dict)
 
 
+_TRUSTED = {trust: trust_factor(trust) for trust in range(1, 6)}
+
+
 def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     """The hit after the adjustments for context and named identifiers; its trust is recorded, and applied last."""
     context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
@@ -456,7 +459,7 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     # Where a number in a passage was recognised uncertainly, it is trusted one level less.
     told = passage.recognition
     doubtful = told is not None and any(one.kind != "word" for one in told.uncertain)
-    parts = {**hit.parts, "trust": trust_factor(max(1, passage.trust - 1) if doubtful else passage.trust)}
+    parts = {**hit.parts, "trust": _TRUSTED[max(1, passage.trust - 1) if doubtful else passage.trust]}
     if context:
         parts["context"] = context
     reference = request.reference

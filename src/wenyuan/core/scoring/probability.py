@@ -197,17 +197,18 @@ class Field:
             words: Of the candidates whose words were compared, by passage id.
         """
         order = sorted(range(len(hits)), key=lambda at: -hits[at].score)
-        points = [candidate(hits[at], words) for at in order]
-        settled = dict(zip(order, self.evidences(points), strict=True))
-        return [self._settled(hit, settled[at]) for at, hit in enumerate(hits)]
-
-    def _settled(self, hit: Hit, evidence: float) -> Hit:
-        match = probability(self._curve.intercept + self._curve.slope * evidence)
-        parts = {
-            **hit.parts, "raw": hit.score, "rivals": hit.score - evidence * self.spread, "spread": self.spread,
-            "match": match, "answerable": self._answerable,
-        }  # fmt: skip
-        return hit._replace(score=min(1.0, self._answerable * match * hit.parts.get("trust", 1.0)), parts=parts)
+        evidences = self.evidences([candidate(hits[at], words) for at in order])
+        matches = [probability(self._curve.intercept + self._curve.slope * evidence) for evidence in evidences]
+        settled = list(hits)
+        for at, evidence, match in zip(order, evidences, matches, strict=True):
+            hit = hits[at]
+            parts = {
+                **hit.parts, "raw": hit.score, "rivals": hit.score - evidence * self.spread, "spread": self.spread,
+                "match": match, "answerable": self._answerable,
+            }  # fmt: skip
+            score = min(1.0, self._answerable * match * hit.parts.get("trust", 1.0))
+            settled[at] = hit._replace(score=score, parts=parts)
+        return settled
 
 
 def candidate(hit: Hit, words: Mapping[int, WordMatch]) -> Candidate:

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from wenyuan.core.text.numbers import HAN_NUMERALS, NARROW, ascii_number
@@ -128,7 +129,8 @@ def clause_key(text: str) -> str | None:
     return _key("clause", ascii_number(point["dotted"])) if point and point["dotted"] else None
 
 
-def clause_label(headings: Sequence[str]) -> str:
+@lru_cache(maxsize=4_096)  # the passages of an answer are of few sections, and those are given again and again
+def clause_label(headings: tuple[str, ...]) -> str:
     """The number of the innermost clause of a path of headings, as written: ``第十三条``, ``3.2.1``; ``""`` without one."""
     for label in reversed(headings):
         kind, _, _ = (clause_key(label) or "").partition(":")

@@ -28,7 +28,7 @@ from wenyuan.service.audit.retrieval_entry import (
     answer_record,
     digest_of,
     fetch_record,
-    fragment_entry,
+    fragment_entries,
     judge_entry,
     retrieval_record,
     verification_record,
@@ -131,13 +131,8 @@ class AuditRecorder:
             settings_digest=self._digest,
             encoder_key=self._encoder_key,
             legs=answer.legs,
-            fragments=[
-                fragment_entry(
-                    hit, passage, 0 if hit.passage_id in copies else max(0, len(passage.text) - lost[passage.ref])
-                )
-                for hit, passage in zip(answer.hits, given, strict=True)
-            ],
-            nearest=[fragment_entry(*answer.nearest)] if answer.nearest else (),
+            fragments=fragment_entries(zip(answer.hits, given, strict=True), lost, copies),
+            nearest=fragment_entries(filter(None, [answer.nearest])),
             withheld=withheld,
             cache_hit=cache_hit,
             degraded=answer.degraded,

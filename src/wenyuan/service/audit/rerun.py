@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from wenyuan.core.scoring.probability import key_of
 from wenyuan.service.audit.request_entry import synonyms_of
-from wenyuan.service.audit.retrieval_entry import fragment_entry
+from wenyuan.service.audit.retrieval_entry import fragment_entries
 from wenyuan.service.query import SearchAnswer
 
 # Asking a recorded question again: the same answer, or what has changed since and made it another.
@@ -61,7 +61,7 @@ class Rerun:
     """An answer given now, in the form of a record.
 
     Attributes:
-        fragments: As `audit.retrieval_entry.fragment_entry` makes them.
+        fragments: As `audit.retrieval_entry.fragment_entries` makes them.
         nearest: Likewise, of what was shown as the nearest passage where nothing was given.
         sources: Ids of what was searched.
         synonyms: Numbers of the library's synonyms that gave the question other wordings.
@@ -93,8 +93,8 @@ def rerun_of(
 ) -> Rerun:
     """An answer of `Retriever.retrieve` as a `Rerun`."""
     return Rerun(
-        fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
-        nearest=[fragment_entry(*answer.nearest)] if answer.nearest else (),
+        fragments=fragment_entries((hit, answer.passages[hit.passage_id]) for hit in answer.hits),
+        nearest=fragment_entries(filter(None, [answer.nearest])),
         generation=answer.generation,
         settings_digest=settings_digest,
         encoder_key=encoder_key,

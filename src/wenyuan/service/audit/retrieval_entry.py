@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -24,18 +24,32 @@ _SHOWN_OF_REQUEST = ("limit", "max_results", "agent_id", "task_id", "min_trust",
 _FRAGMENT = ("ref", "passage_id", "sha256", "score", "trust", "quoted_chars", "source_id", "uri")
 
 
-def fragment_entry(hit: Hit, passage: Passage, quoted_chars: int | None = None) -> dict[str, Any]:
-    """The entry of one returned passage; `quoted_chars` is all of its text by default."""
-    return {
-        "ref": passage.ref,
-        "passage_id": passage.passage_id,
-        "sha256": passage.sha256,
-        "score": hit.score,
-        "trust": passage.trust,
-        "quoted_chars": len(passage.text) if quoted_chars is None else quoted_chars,
-        "source_id": passage.source_id,
-        "uri": passage.uri,
-    }
+def fragment_entries(
+    given: Iterable[tuple[Hit, Passage]],
+    unquoted: Mapping[str, int] = MappingProxyType({}),
+    copies: Set[int] = frozenset(),
+) -> list[dict[str, Any]]:
+    """The entries of returned passages, each with the characters that were quoted of it: all of its text by default.
+
+    Args:
+        unquoted: By short address, how many characters were kept back.
+        copies: Numbers of passages of which nothing is quoted.
+    """
+    pairs = list(given)
+    refs = [passage.ref for _, passage in pairs]
+    return [
+        {
+            "ref": ref,
+            "passage_id": passage.passage_id,
+            "sha256": passage.sha256,
+            "score": hit.score,
+            "trust": passage.trust,
+            "quoted_chars": 0 if hit.passage_id in copies else max(0, len(passage.text) - unquoted.get(ref, 0)),
+            "source_id": passage.source_id,
+            "uri": passage.uri,
+        }
+        for (hit, passage), ref in zip(pairs, refs, strict=True)
+    ]
 
 
 def retrieval_record(  # noqa: PLR0913  (the fields of a record)
@@ -74,7 +88,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         settings_digest: `digest_of` all settings that bear on the answer.
         encoder_key: Of the encoder's fingerprint; ``""`` without one.
         error_code: The kind of failure, as answers name it.
-        fragments: See `fragment_entry`; other keys, such as a text, are left out.
+        fragments: See `fragment_entries`; other keys, such as a text, are left out.
         nearest: Likewise of the passage that was shown as the nearest where nothing was given; it is no fragment.
         withheld: What was found and not given: by reason, characters by short address.
         trusts: Trust of the scope's sources, by id: an exact replay needs it.

@@ -55,7 +55,7 @@ _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
 _RULE = re.compile(r"(?:[^#]*#)?rule-([0-9]{1,15})")
 
 Entry = Mapping[str, Any]
-"""A fragment in an audit record, see `audit.retrieval_entry.fragment_entry`."""
+"""A fragment in an audit record, see `audit.retrieval_entry.fragment_entries`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,8 @@ class PerChange(Generic[T]):
         Raises:
             EngineTimeout: another caller was still reading it at the deadline.
         """
-        if not self._lock.acquire(timeout=-1 if deadline is None else deadline.remaining()):
+        free = self._lock.acquire(blocking=False)
+        if not free and not self._lock.acquire(timeout=-1 if deadline is None else deadline.remaining()):
             raise EngineTimeout("the deadline passed", component="catalog")
         try:
             if self._at is None or self._at[0] != change:

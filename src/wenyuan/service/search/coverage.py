@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from operator import mul
 
 from wenyuan.core.model import Passage
@@ -59,16 +60,35 @@ class Coverage:
         """The share that a passage has; None where words do not tell: it is in another language."""
         return None if self._is_foreign(passage.language) or not self.total else self._whole(passage)
 
-    def group(self, passage: Passage) -> Hashable:
-        """The title and headings of a passage, if they alone have most of what it has of the question; else None.
+    def compare(self, passages: Sequence[Passage]) -> None:
+        """Compare the words with these passages now, with all of them at once, where words tell."""
+        told = [one for one in passages if self.total and not self._is_foreign(one.language)]
+        texts = [whole_text(one) for one in told]
+        self._folded.update(zip((one.passage_id for one in told), map(fold, texts), strict=True))
+        for one in told:
+            folded = self._folded[one.passage_id]
+            self._shares[one.passage_id] = [share_in(word.text, folded) for word in self.words]
+
+    def groups(self, passages: Sequence[Passage]) -> Sequence[Hashable]:
+        """Of each passage its title and headings, if they alone have most of what it has of the question; else None.
 
         Passages of one such group, as the answers under a question of a FAQ, are no rivals of each other; the rows of a table are.
         """
-        if passage.cell or not self.total:
-            return None
-        heading = (passage.title, *passage.headings)
-        share = self._share(fold("\n".join(heading)))
-        return None if share <= _LEAST or share < _TITLED * self._whole(passage) else heading
+        if not self.total:
+            return [None] * len(passages)
+        headings = [None if one.cell else (one.title, *one.headings) for one in passages]
+        different = [heading for heading in dict.fromkeys(headings) if heading is not None]
+        folded = [fold("\n".join(heading)) for heading in different]
+        shares = {
+            heading: sum(word.says * share_in(word.text, text) for word in self.words) / self.total
+            for heading, text in zip(different, folded, strict=True)
+        }
+        return [
+            heading
+            if heading and shares[heading] > _LEAST and shares[heading] >= _TITLED * self._whole(one)
+            else None
+            for one, heading in zip(passages, headings, strict=True)
+        ]
 
     def _is_foreign(self, language: str) -> bool:
         return (language == CHINESE) != (self._script == "han")
@@ -91,29 +111,19 @@ class Coverage:
             self._shares[number] = [share_in(word.text, folded) for word in self.words]
         return self._shares[number]
 
-    def _share(self, folded: str) -> float:
-        return sum(word.says * share_in(word.text, folded) for word in self.words) / self.total
-
     def _in_any_words(self, passage: Passage, least: float) -> float:
         """The share that a passage says in the question's words or in neighbouring ones, or `least` where it says no more."""
         stands = self._stands(passage)
         if sum(map(mul, self._says, map(max, stands, self._nearest))) / self.total <= least:
             return least
-        folded = self.folded(passage)
-        shares = (
-            share if share >= nearest else self._neighbour_in(word.text, share, folded)
-            for word, share, nearest in zip(self.words, stands, self._nearest, strict=True)
-        )
+        folded, shares = self.folded(passage), []
+        for word, share, nearest in zip(self.words, stands, self._nearest, strict=True):
+            if share < nearest:  # what the nearest neighbour that stands there counts, if that is more
+                closer = takewhile(lambda near: near.counts > share, self._neighbours[word.text])  # noqa: B023
+                shares.append(next((near.counts for near in closer if share_in(near.text, folded) == 1.0), share))
+            else:
+                shares.append(share)
         return max(least, float(sum(map(mul, self._says, shares))) / self.total)
-
-    def _neighbour_in(self, word: str, share: float, folded: str) -> float:
-        """What the nearest neighbour of a word that stands in a text counts, if that is more than the word's own share."""
-        for near in self._neighbours[word]:
-            if near.counts <= share:
-                break
-            if share_in(near.text, folded) == 1.0:
-                return near.counts
-        return share
 
     @cached_property
     def _nearest(self) -> Sequence[float]:
@@ -131,9 +141,9 @@ class Coverage:
 
 def word_matches(ranked: Ranked, coverage: Coverage) -> Mapping[int, WordMatch]:
     """How the words of each of the first passages match the question, by passage id."""
-    return {
-        passage.passage_id: WordMatch(coverage.of(passage), coverage.group(passage)) for _, passage in ranked[:FIRST]
-    }
+    first = [passage for _, passage in ranked[:FIRST]]
+    groups = coverage.groups(first)
+    return {one.passage_id: WordMatch(coverage.of(one), group) for one, group in zip(first, groups, strict=True)}
 
 
 def whole_text(passage: Passage) -> str:

@@ -122,7 +122,7 @@ class LegExecutor:
         """
         state, result = "failed", None
         try:
-            result = leg.result(timeout=deadline.remaining())
+            result = leg.result(timeout=0.0 if leg.done() else deadline.remaining())
             state = "ok"
             return result
         except EngineTimeout:

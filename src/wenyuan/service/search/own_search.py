@@ -89,6 +89,7 @@ class OwnSearch:
         query, profile, floor = context.query, context.profile, self._settings.floor
         found, ranked, copies = self._candidates(context, question, floor)
         coverage = Coverage(question.subject, question.script, question.meant)
+        coverage.compare([passage for _, passage in ranked[:FIRST]])
         bounds = coverage, context.scope, context.deadline
         verdict = self._abstention.verdict(question, found, ranked, *bounds)
         why = verdict.why
