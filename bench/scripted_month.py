@@ -16,7 +16,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -290,13 +290,22 @@ def shares(outcomes: list[Outcome], begins: float, days: int) -> list[tuple[floa
 
 
 def whole(outcomes: list[Outcome]) -> str:
-    """The shares of a month, in words."""
-    count = max(1, len(outcomes))
-    return f"answered {sum(o.answered for o in outcomes) / count:.3f}, right {sum(o.right for o in outcomes) / count:.3f} of {count}"
+    """The shares of a month, in words: of all, and right of what the library knew from the start and of what it lacked."""
+    said = [
+        f"answered {_share(outcomes, lambda one: one.answered)}, right {_share(outcomes, lambda one: one.right)} of {len(outcomes)}"
+    ]
+    for kind in ("known", "gap", "withheld"):
+        of = [one for one in outcomes if one.asking.kind == kind]
+        said.append(f"{kind}: right {_share(of, lambda one: one.right)} of {len(of)}")
+    return "; ".join(said)
+
+
+def _share(outcomes: list[Outcome], counts: Callable[[Outcome], bool]) -> str:
+    return f"{sum(map(counts, outcomes)) / max(1, len(outcomes)):.3f}"
 
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 760, 260, 44, 26
-_WORDS = {"en": ("answered", "right", "day", "gaps settled"), "zh": ("已答", "答对", "天", "处理未答")}
+_WORDS = {"en": ("answered", "right", "day {n}", "gaps settled"), "zh": ("已答", "答对", "第 {n} 天", "处理未答")}
 
 
 def plotted(before: list[tuple[float, float]], after: list[tuple[float, float]], language: str) -> str:
@@ -329,7 +338,7 @@ def plotted(before: list[tuple[float, float]], after: list[tuple[float, float]],
             f'<text x="{_LEFT + wide + 8}" y="{_TOP + high * (1 - last) + (14 if column else -4):.1f}" fill="{colour}">{name} {last:.0%}</text>'
         )
     parts.append(
-        f'<text x="{_LEFT}" y="{_HEIGHT - 10}">{day} 1</text><text x="{_LEFT + wide}" y="{_HEIGHT - 10}" text-anchor="end">{day} {len(every)}</text></svg>'
+        f'<text x="{_LEFT}" y="{_HEIGHT - 10}">{day.format(n=1)}</text><text x="{_LEFT + wide}" y="{_HEIGHT - 10}" text-anchor="end">{day.format(n=len(every))}</text></svg>'
     )
     return "\n".join(parts) + "\n"
 

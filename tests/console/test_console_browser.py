@@ -55,6 +55,7 @@ PATHS = {
     "evaluation-run": "/console/evaluation/2?against=1",
     "people": "/console/people",
     "health": "/console/health",
+    "model": "/console/model",
     "sign-in": "/console/sign-in",
     "not-there": "/console/nothing",
 }
@@ -94,6 +95,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ]
         for _ in range(2):
             library.evaluate(golden, name="golden.csv")
+        library.golden_desk.keep(HOSTILE, "crm_policy#1")
         yield found
 
 
