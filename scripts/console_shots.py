@@ -79,7 +79,7 @@ GOLDEN = {
     "数据泄露要在多久内报告": "data-protection.zh.txt", "个人信息保存多久": "data-protection.zh.txt",
     "who approves overtime": "handbook.en.md", "how many days of leave can be carried over": "handbook.en.md",
     "what goes into an incident report": "incident-guide.en.txt", "基坑监测由谁负责": "excavation.zh.md",
-    "toolbox talk before an excavation": "toolbox-talk.en.md", "红灯快闪是什么意思": "frequent-questions.csv",
+    "toolbox talk before an excavation": "toolbox-talk.en.md", "红灯快闪是什么意思": "zh-frequent-questions.csv",
     "error code E-207": "frequent-questions.csv",
 }  # fmt: skip
 
@@ -99,7 +99,12 @@ def evaluated(library: Any) -> None:
 def served(folder: Path) -> Iterator[tuple[str, Any]]:
     """The demo library behind a server, with an agent and a rule that waits for a review."""
     if not (folder / "library").exists():
-        subprocess.run([sys.executable, "-m", "wenyuan.cli", "demo", "--keep", str(folder)], check=True)
+        program = [sys.executable, "-m", "wenyuan.cli"]
+        subprocess.run([*program, "demo", "--lang", "en", "--keep", str(folder)], check=True)
+        for file in (DOCUMENTS / "zh").rglob("*.*"):  # the pages are shown in both languages
+            name = file.name if ".zh." in file.name else f"zh-{file.name}"
+            (folder / "documents" / file.parent.name / name).write_bytes(file.read_bytes())
+        subprocess.run([*program, "--library", str(folder / "library"), "refresh", "--all"], check=True)
     with wenyuan.open(folder / "library", cache={"seconds": 0}) as library:
         scope = [
             {"domain": "policy", "top_k": 3},

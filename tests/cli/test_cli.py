@@ -28,6 +28,7 @@ from wenyuan.runtime.installation import upgrade_command
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
+POLICY, HANDBOOK = DOCUMENTS / "zh" / "policy", DOCUMENTS / "en" / "handbook"
 COMMANDS = ["init", "add", "ingest", "search", "serve", "conformance", "eval", "doctor", "demo"]
 COMMANDS += ["tune", "feedback", "source list", "source show", "source remove"]
 
@@ -57,8 +58,8 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with two sources, only read by tests."""
     folder = tmp_path_factory.mktemp("stocked") / "library"
     assert run("init", "--library", folder).exit_code == 0
-    for source, trust in (("policy", 5), ("handbook", 4)):
-        done = run("--library", folder, "add", DOCUMENTS / source, "--source", source, "--trust", trust)
+    for source, trust in ((POLICY, 5), (HANDBOOK, 4)):
+        done = run("--library", folder, "add", source, "--source", source.name, "--trust", trust)
         assert done.exit_code == 0, done.output
     return folder
 
@@ -74,11 +75,12 @@ def empty(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_help_has_an_example_and_a_chinese_line(command: str) -> None:
-    """The help of each command shows how to call it, on lines of their own, and says what it does in Chinese."""
-    shown = run(*command.split(), "--help").stdout
-    assert re.search(rf"^ +wenyuan {command}", shown, re.MULTILINE)
-    assert re.search(r"[\u4e00-\u9fff]{4}", shown)
+def test_every_help_has_an_example(command: str) -> None:
+    """The help of each command shows how to call it, on lines of their own, and says what it does in either language."""
+    for language, chinese in (("en", False), ("zh", True)):
+        shown = run(*command.split(), "--help", LC_ALL=f"{language}_XX.UTF-8").stdout
+        assert re.search(rf"^ +wenyuan {command}", shown, re.MULTILINE)
+        assert bool(re.search(r"[\u4e00-\u9fff]{4}", shown)) is chinese
 
 
 def test_the_help_documents_the_exit_codes() -> None:
@@ -242,7 +244,7 @@ def test_the_environment_names_the_library(empty: Path) -> None:
 
 def test_what_was_added_is_reported(empty: Path) -> None:
     """The report counts documents and passages; a second run finds nothing to do."""
-    args = ("--library", empty, "add", DOCUMENTS / "policy", "--source", "policy")
+    args = ("--library", empty, "add", POLICY, "--source", "policy")
     first = run(*args, "--json")
     report = json.loads(first.stdout)["report"]
     assert (first.exit_code, report["added"], report["failed"]) == (0, 2, {})
@@ -555,7 +557,7 @@ def test_keyword_only_is_said(tmp_path: Path) -> None:
     """A library without an encoder says so when it is made, filled and searched."""
     folder, none = tmp_path / "library", {"WENYUAN_ENCODER__KIND": "none"}
     assert "Keyword-only" in run("init", "--library", folder, **none).stderr
-    added = run("--library", folder, "add", DOCUMENTS / "policy", "--source", "p", "--lang", "zh", **none)
+    added = run("--library", folder, "add", POLICY, "--source", "p", "--lang", "zh", **none)
     assert "仅关键词检索：按设置仅用关键词检索" in added.stderr
     assert "keyword-only" in run("--library", folder, "search", "投诉", **none).stdout
     assert search(folder, "投诉", **none)["mode"] == "keyword-only"
@@ -567,7 +569,7 @@ def test_keyword_only_is_said(tmp_path: Path) -> None:
 def test_sources_are_listed_shown_and_removed(empty: Path) -> None:
     """A source's description is kept; once removed it is gone from the list and from the answers."""
     described = ["--title", "公司制度", "--trust", "5", "--copyright", "© Spruce", "--effective-from", "2025-01-01"]
-    assert run("--library", empty, "add", DOCUMENTS / "policy", "--source", "p", *described).exit_code == 0
+    assert run("--library", empty, "add", POLICY, "--source", "p", *described).exit_code == 0
     listed = json.loads(run("--library", empty, "source", "list", "--json").stdout)["sources"]
     assert [(s["source_id"], s["title"], s["documents"]) for s in listed] == [("p", "公司制度", 2)]
     assert "★★★★★" in run("--library", empty, "source", "list").stdout

@@ -87,7 +87,7 @@ def test_quick_work_shows_no_progress(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("wenyuan.cli.progress._QUIET", 60.0)
     empty = tmp_path / "library"
     assert run("init", "--library", empty).exit_code == 0
-    done = run("--library", empty, "add", DOCUMENTS / "faq", "--source", "faq", FORCE_COLOR="1")
+    done = run("--library", empty, "add", DOCUMENTS / "en" / "faq", "--source", "faq", FORCE_COLOR="1")
     assert done.exit_code == 0
     assert "file" not in done.stderr
 

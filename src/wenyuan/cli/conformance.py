@@ -49,7 +49,7 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
 
     Example:
       wenyuan conformance --self
-      wenyuan conformance --export-data ./kit        (let your service take in ./kit/documents)
+      wenyuan conformance --export-data ./kit
       wenyuan conformance http://127.0.0.1:8000 --fault-header 'X-Fail: yes'
       wenyuan conformance --adapter langchain my.module:make_retriever --fault-env FAIL=1
       wenyuan conformance --python my.module:make --fault-env FAIL=1 --junit report.xml

@@ -37,8 +37,9 @@ def context(
     """Show what may enter a prompt: trust, copyright and budget are kept to. A failure is never an empty context.
 
     Example:
+      wenyuan context "how soon is a complaint answered?" --agent support
       wenyuan context "客户投诉多久响应" --agent support
-      wenyuan context "客户投诉多久响应" --url http://127.0.0.1:8765 --json
+      wenyuan context "carry over leave" --url http://127.0.0.1:8765 --json
     """
     terminal: Terminal = ctx.obj
     if url is not None and (agent is not None or task):

@@ -26,7 +26,7 @@ that is confirmed.
 
 \b
 Example:
-  wenyuan forget person "李明" --also 13800138000 --plan
+  wenyuan forget person "Li Ming" --also 13800138000 --plan
   wenyuan forget person "Li Ming" --reference "request 12" --yes
   wenyuan forget verify e-0123456789abcdef
 """
@@ -56,7 +56,7 @@ def person(  # noqa: PLR0913, PLR0917  (what is typed)
     """Erase a person, given by names and values: they are masked in documents, and gone everywhere else.
 
     Example:
-      wenyuan forget person "李明" 13800138000 --also liming@example.com --plan
+      wenyuan forget person "Li Ming" 13800138000 --also liming@example.com --plan
       wenyuan forget person "Will Price" --except "Will Price Ltd" --yes
     """
     _erase(
@@ -148,7 +148,7 @@ def verify(
     """Check a certificate: its seal, the audit, and that nothing of it is found now.
 
     Example:
-      wenyuan forget verify e-0123456789abcdef --value "李明"
+      wenyuan forget verify e-0123456789abcdef --value "Li Ming"
     """
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:

@@ -1,69 +1,76 @@
-"""Help in all languages that there are: the English of the code, and behind it what each folder of `i18n` says for it."""
+"""Help in the language of whoever reads it: English in the code, and in each folder of `i18n` what it is there."""
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 import typer
 
-from wenyuan.i18n.translation import others
+from wenyuan.cli.help_page import HelpedGroup, in_lines
+from wenyuan.i18n.translation import in_language
 
 _EXAMPLE = "Example:"
 
 
-def helped(command: Callable[..., None]) -> str:
-    """The help text of a command: its docstring, with the example's lines unwrapped."""
-    return in_all(inspect.getdoc(command) or "")
+def described(command: Callable[..., None]) -> str:
+    """The English help of a command: its docstring, with the example's lines unwrapped."""
+    return in_lines(inspect.getdoc(command) or "", _EXAMPLE)
 
 
-def in_all(text: str) -> str:
-    """A help text of several paragraphs, with the translations before its example."""
+def paragraphs(text: str, language: str) -> str:
+    """A help text of several paragraphs in a language; the commands of its example stay as they are."""
     said, mark, example = text.partition(_EXAMPLE)
-    paragraphs = said.replace("\b", "").strip().split("\n\n")
-    key = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    whole = [*paragraphs, *(known[key] for known in others("help_texts.json") if key in known)]
-    return "\n\n".join([*whole, f"\b\n{line('Example')}:{example}"] if mark else whole)
+    whole = in_language("help_texts.json", language).get(_key(said))
+    if whole is None:
+        return said + mark + _without_chinese(example) if language == "en" else text
+    here = f"{line('Example', language)}："
+    return in_lines(f"{whole}\n\n{here}{example}", here) if mark else whole
 
 
-def line(text: str) -> str:
-    """A line of help with its translations, before what stands in brackets at its end.
+def _without_chinese(example: str) -> str:
+    """The lines of an example without those that ask in Chinese; all of them where no other is left."""
+    from wenyuan.core.text.analysis import has_han
+
+    lines = example.split("\n")
+    own = [line for line in lines if not has_han(line)]
+    return "\n".join(own if any(map(str.strip, own)) else lines)
+
+
+def _key(text: str) -> str:
+    """The text by which a translation is found: without breaks of lines, and without what keeps them."""
+    parts = text.replace("\b", "").strip().split("\n\n")
+    return "\n\n".join(" ".join(part.split()) for part in parts)
+
+
+def line(text: str, language: str) -> str:
+    """A line of help in a language, before what stands in brackets at its end.
 
     Args:
         text: What stands behind ``@`` tells lines apart that are the same in English, and is not shown.
     """
     said, bracket, rest = text.partition("  [")
-    told = [known[said] for known in others("help_lines.json") if said in known]
-    return " ".join([said.partition("@")[0], *told]) + bracket + rest
+    return in_language("help_lines.json", language).get(said, said.partition("@")[0]) + bracket + rest
 
 
 def group(text: str, short: str) -> typer.Typer:
     """A group of commands, with its help."""
-    return typer.Typer(help=in_all(text), short_help=line(short), no_args_is_help=True)
+    return typer.Typer(cls=HelpedGroup, help=text, short_help=short, no_args_is_help=True)
 
 
-def option_in_all(annotation: Any) -> Any:
-    """The annotation of a command's option or argument, with its help in all languages."""
-    if get_origin(annotation) is not Annotated:
-        return annotation
-    kind, *about = get_args(annotation)
-    return Annotated[(kind, *map(_in_all_languages, about))]
+def say_in(command: Any, language: str) -> None:
+    """Put the help of a command, and of all below it, into a language, whichever it was in before."""
+    for name, said in (("help", paragraphs), ("epilog", paragraphs), ("short_help", line)):
+        _say(command, name, said, language)
+    for option in command.params:
+        _say(option, "help", line, language)
+    for below in getattr(command, "commands", {}).values():
+        say_in(below, language)
 
 
-def options_in_all(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorator of what typer calls itself: its options have their help in all languages."""
-    own = inspect.signature(command, eval_str=True)
-    told = [one.replace(annotation=option_in_all(one.annotation)) for one in own.parameters.values()]
-    command.__signature__ = own.replace(parameters=told)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in told}
-    return command
-
-
-def _in_all_languages(about: Any) -> Any:
-    if not getattr(about, "help", None):
-        return about
-    told = copy.copy(about)
-    told.help = line(about.help)
-    return told
+def _say(thing: Any, name: str, said: Callable[[str, str], str], language: str) -> None:
+    """Set a text of a command or an option; its English is kept beside it."""
+    english = vars(thing).setdefault("english", {}).setdefault(name, getattr(thing, name, None))
+    if english:
+        setattr(thing, name, said(english, language))

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from wenyuan.cli.help_texts import helped, line, option_in_all
+from wenyuan.cli.help_page import HelpedCommand
+from wenyuan.cli.help_texts import described
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import msg
 from wenyuan.runtime.regular import read_regular
@@ -113,7 +114,7 @@ def add_commands(group: typer.Typer, commands: Commands) -> None:
     The values of these options go to the `Terminal`, and not to the command.
     """
     for name, (command, short) in commands.items():
-        group.command(name, help=helped(command), short_help=line(short))(_with_shared(command))
+        group.command(name, cls=HelpedCommand, help=described(command), short_help=short)(_with_shared(command))
 
 
 def _with_shared(command: Command) -> Command:
@@ -125,11 +126,8 @@ def _with_shared(command: Command) -> Command:
 
     own = inspect.signature(command, eval_str=True).parameters.values()
     by_name = inspect.Parameter.KEYWORD_ONLY
-    told = [one.replace(kind=by_name, annotation=option_in_all(one.annotation)) for one in own]
-    told += [
-        inspect.Parameter(n, by_name, default=given, annotation=option_in_all(option))
-        for n, (option, given) in shared.items()
-    ]
+    told = [one.replace(kind=by_name) for one in own]
+    told += [inspect.Parameter(n, by_name, default=given, annotation=option) for n, (option, given) in shared.items()]
     called.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in told}
     return called

@@ -60,6 +60,8 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     """Mandatory rules above similar cases above templates.
 
     Example:
+      wenyuan retrieve "safety measures for deep excavation" --param depth_m=6
+      wenyuan retrieve "scaffolding" --chapter ch08_safety --explain
       wenyuan retrieve "深基坑开挖的安全措施" --param depth_m=6
       wenyuan retrieve "脚手架搭设" --chapter ch08_safety --type 房建工程 --explain
     """
@@ -107,6 +109,7 @@ def infer(
     """Derive what the rules demand of processes, with their conditions and clauses.
 
     Example:
+      wenyuan rules infer "Deep excavation" --param depth_m=6
       wenyuan rules infer 深基坑开挖 --param depth_m=6
       wenyuan rules infer --text "基坑开挖和塔吊安装" --explain
     """

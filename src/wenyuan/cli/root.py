@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from wenyuan import __version__
 from wenyuan.cli.agents import agents_app as agent_app
@@ -30,7 +29,8 @@ from wenyuan.cli.forget import app as forget_app
 from wenyuan.cli.fs import app as fs_app
 from wenyuan.cli.gaps import app as gaps_app
 from wenyuan.cli.groups import groups_app
-from wenyuan.cli.help_texts import in_all, line, options_in_all
+from wenyuan.cli.help_page import HelpedGroup
+from wenyuan.cli.help_texts import say_in
 from wenyuan.cli.impact import impact
 from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
@@ -79,26 +79,27 @@ Example:
   wenyuan search "how long until a complaint is answered"
 """
 
-_CODES = f"""\b
-{line("Exit codes")}:
-    0  {line("done")} (a search that finds nothing is done, too)
-    1  {line("failed")}
-    2  {line("wrong usage or invalid request")}
-    3  {line("done, but some documents could not be taken in")}
-    4  {line("not conformant")}
-  130  {line("interrupted")}
+_CODES = """\b
+Exit codes:
+    0  done (a search that finds nothing is done, too)
+    1  failed
+    2  wrong usage or invalid request
+    3  done, but some documents could not be taken in
+    4  not conformant
+  130  interrupted
 
 \b
-{line("Environment")}: WENYUAN_LIBRARY, WENYUAN_ENGINE, WENYUAN_ENCODER__KIND …;
+Environment: WENYUAN_LIBRARY, WENYUAN_ENGINE, WENYUAN_ENCODER__KIND …;
 WENYUAN_DEBUG=1 shows the traceback of an unexpected error.
 """
 
 
-class _Root(TyperGroup):
+class _Root(HelpedGroup):
     """The command group that turns exceptions into messages and exit codes."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         terminal = foreseen(args)
+        say_in(self, terminal.language)
         try:
             return super().make_context(info_name, args, parent, **{"obj": terminal} | extra)
         except BrokenPipeError:
@@ -152,7 +153,7 @@ def unexpected(error: Exception) -> KnowledgeError:
 
 app = typer.Typer(
     cls=_Root,
-    help=in_all(_HELP),
+    help=_HELP,
     epilog=_CODES,
     no_args_is_help=True,
     # Drawn help would import rich, which takes longer than all the rest.
@@ -169,7 +170,6 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-@options_in_all
 def _wenyuan(
     ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
@@ -186,7 +186,7 @@ def demo(
     ctx: typer.Context,
     keep: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep documents and library there.")] = None,
 ) -> None:
-    """Take a small bilingual set of documents in, search it, and see what an empty answer and a failure look like.
+    """Take a small set of documents in, search it, and see what an empty answer and a failure look like.
 
     Example:
       wenyuan demo

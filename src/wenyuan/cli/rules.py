@@ -143,6 +143,7 @@ _HELP = """Keep rules, and derive what follows from them.
 \b
 Example:
   wenyuan rules import construction
+  wenyuan rules infer "Deep excavation" --param depth_m=6
   wenyuan rules infer 深基坑开挖 --param depth_m=6
 """
 app = group(_HELP, "Keep rules and derive from them.")

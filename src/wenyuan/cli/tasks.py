@@ -16,7 +16,7 @@ _HELP = """Say what kinds of tasks are about: what fits them ranks higher when t
 
 \b
 Example:
-  wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
+  wenyuan task set complaint --task "ticket-*" --domain crm_policy --term complaint
   wenyuan task list
 """
 app = group(_HELP, "Say what tasks are about.")
@@ -89,7 +89,7 @@ def put(
     """Register a profile of tasks, or change one; what is not named stays. Without --task: ids that begin with ID.
 
     Example:
-      wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
+      wenyuan task set complaint --task "ticket-*" --domain crm_policy --term complaint
     """
     from wenyuan.core.task_profiles import parse_profile, profile_to_wire
 

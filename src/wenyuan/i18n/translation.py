@@ -38,10 +38,9 @@ def texts(door: str, language: str) -> Mapping[str, str]:
 
 
 @cache
-def others(file: str) -> tuple[Mapping[str, str], ...]:
-    """A file of texts by their English, of each language that has it."""
-    named = sorted(folder.name for folder in _folder().iterdir() if folder.is_dir())
-    return tuple(_read(name, file) for name in named if _folder(name, file).is_file())
+def in_language(file: str, language: str) -> Mapping[str, str]:
+    """A file of texts by their English; empty for English, and for a language that has no such file."""
+    return _read(language, file) if _folder(language, file).is_file() else {}
 
 
 def translated(message: str, language: str = "zh") -> str:

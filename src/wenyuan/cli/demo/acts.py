@@ -1,4 +1,4 @@
-"""The acts of the demonstration, played on a small library of the program's own."""
+"""The acts of the demonstration, played on a small library of the program's own, in the language of whoever watches."""
 
 from __future__ import annotations
 
@@ -35,8 +35,12 @@ SOURCES: Mapping[str, tuple[str, str, int]] = {
 """By id: English and Chinese title, trust."""
 
 _QUERIES = {
-    "zh": ("投诉分几级，答复时限多久？", "基坑位移达到多少要停工？", "How many days of leave can I carry over?"),
-    "en": ("How many days of leave can I carry over?", "What does a red light mean?", "投诉分几级，答复时限多久？"),
+    "zh": ("投诉分几级，答复时限多久？", "基坑位移达到多少要停工？", "年假最多可以结转几天？"),
+    "en": (
+        "How many days of leave can I carry over?",
+        "What does a red light mean?",
+        "Can we give a customer's phone number to a supplier?",
+    ),
 }
 _NONSENSE = {"zh": "龘靐齉爩鱻麤龖", "en": "xqvz jkrtp wbgfh"}
 _PACK, _SHOWN = "construction", 3
@@ -59,7 +63,7 @@ def run(terminal: Terminal, keep: Path | None = None) -> bool:
         ConfigError: there is a library in `keep` already.
         KnowledgeError: the library could not be made or searched.
     """
-    with _home(keep) as home:
+    with _home(keep, terminal.language) as home:
         _title(terminal, "demo_title")
         with create_library(home / "library", engine="local", **_SETTINGS) as library:
             note_keyword_only(terminal, library)
@@ -85,9 +89,9 @@ def run(terminal: Terminal, keep: Path | None = None) -> bool:
 
 
 @contextmanager
-def _home(keep: Path | None) -> Iterator[Path]:
-    """A folder with a copy of the documents, so that they can be changed and ingested again."""
-    source = files(__package__).joinpath("documents")
+def _home(keep: Path | None, language: str) -> Iterator[Path]:
+    """A folder with a copy of the documents in a language, so that they can be changed and ingested again."""
+    source = files(__package__).joinpath("documents", language)
     with tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary, as_file(source) as documents:
         home = keep.absolute() if keep else Path(temporary)
         if (home / "library" / "catalog.db").exists():
