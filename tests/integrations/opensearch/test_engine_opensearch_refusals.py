@@ -362,7 +362,7 @@ def test_a_silent_cluster(tmp_path: Path, made: Sequence[str]) -> None:
 
 
 def test_every_setting_of_it(tmp_path: Path, made: Sequence[str]) -> None:
-    """A library opens with all of them said, takes documents in, and `wenyuan doctor` finds nothing wrong."""
+    """A library opens with all of them said, takes documents in, and is ready; the indices are laid out as told."""
     certificate = certified(tmp_path, "IP:127.0.0.1")
     (tmp_path / "docs").mkdir()
     for number, text in enumerate(TEXTS):
