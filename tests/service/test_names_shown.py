@@ -26,9 +26,11 @@ from wenyuan.service.ingest.corrections import CorrectionRequest
 from wenyuan.service.uploads import Given
 
 CHINESE, ENGLISH = "柳三变", "Li Ming"
+JOINED = "Li_Ming"
+"""As it is found in a file's name only where the document says whose it is."""
 TEXTS = {
     f"{CHINESE}离职.md": f"# 离职证明\n\n姓名：{CHINESE}\n\n兹证明其已办妥交接手续。\n",
-    f"{ENGLISH} resignation.md": f"# Resignation\n\nEmployee: {ENGLISH}\n\nThe handover is complete.\n",
+    f"{JOINED} resignation.md": f"# Resignation\n\nEmployee: {ENGLISH}\n\nThe handover is complete.\n",
 }
 OTHER = "# Parking\n\nCars stand behind the gate on weekdays.\n"
 
@@ -63,7 +65,7 @@ def live(library: Any, source: str = "s") -> dict[str, int]:
 
 def forms(name: str) -> list[bytes]:
     """A name as text, in an address and in JSON have it."""
-    words = (name, quote(name), name.replace(" ", "+"), json.dumps(name)[1:-1])
+    words = (name, quote(name), name.replace(" ", "+"), name.replace(" ", "_"), json.dumps(name)[1:-1])
     return [word.encode() for word in words]
 
 
@@ -186,7 +188,7 @@ def test_two_files_that_name_one_person_alike_are_two_documents(library: Any, tm
 
 def test_a_file_that_comes_to_name_somebody_gets_another_address(tmp_path: Path) -> None:
     """Its corrections and readers follow, and what was stored under the former address is erased."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     docs = written(
         tmp_path / "docs", {name: "# Draft\n\nAlpha text.\n\n## Kept\n\nBeta text of it.\n", "b.md": OTHER}
     )
@@ -210,7 +212,7 @@ def test_a_file_that_comes_to_name_somebody_gets_another_address(tmp_path: Path)
 
 def test_uploads_and_their_earlier_versions(tmp_path: Path) -> None:
     """All versions of a file have its name, and one supersedes the other, whichever of them says who it is."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     plain, telling = "# Draft\n\nAlpha text.\n", f"# Draft\n\nEmployee: {ENGLISH}\n"
     options: dict[str, Any] = {"encoder": {"kind": "none"}}
     for place, texts in (("a", (plain, telling)), ("b", (telling, plain))):
@@ -232,7 +234,7 @@ def test_uploads_and_their_earlier_versions(tmp_path: Path) -> None:
 
 def test_a_lost_upload_is_still_known_by_its_address(tmp_path: Path) -> None:
     """A file whose address has changed by what it says is not taken for lost, and one that is gone is."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
         library.catalog.put_source(wenyuan.Source(source_id="s", sensitivity="restricted"))
         came = written(tmp_path, {"came": "# Draft\n\nAlpha text.\n"}) / "came"
@@ -251,7 +253,7 @@ def test_a_lost_upload_is_still_known_by_its_address(tmp_path: Path) -> None:
 
 def test_a_replacement_that_names_somebody(tmp_path: Path) -> None:
     """Of a document by its number: the answer, the audit and the list show the name of the file as it is now."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
         library.catalog.put_source(wenyuan.Source(source_id="s", sensitivity="restricted"))
         came = written(tmp_path, {"came": "# Draft\n\nAlpha text.\n", "next": TEXTS[name]})
@@ -325,7 +327,7 @@ def eyes(library: Any, *names: str) -> list[str]:
 @pytest.mark.parametrize("later", ["text", "level"])
 def test_who_may_read_a_document_follows_its_address(library: Any, tmp_path: Path, later: str) -> None:
     """A list that was given to it by name counts when what it says, or a stricter source, gives it another address."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     docs = written(tmp_path / "docs", {name: "# Draft\n\nAlpha text.\n" if later == "text" else TEXTS[name]})
     level = "restricted" if later == "text" else "internal"
     library.catalog.put_source(wenyuan.Source(source_id="s", path=str(docs), sensitivity=level))
@@ -342,9 +344,9 @@ def test_who_may_read_a_document_follows_its_address(library: Any, tmp_path: Pat
 
 def test_patterns_of_readers_count_for_the_true_name(library: Any, tmp_path: Path) -> None:
     """Also where the catalog stores another one, at each reading, whether the file was read again or not."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     docs = written(tmp_path / "docs", {name: TEXTS[name], "b.md": OTHER})
-    readers = {"documents": [{"path": f"{ENGLISH}*", "readers": ["group:hr"]}]}
+    readers = {"documents": [{"path": f"{JOINED}*", "readers": ["group:hr"]}]}
     source = wenyuan.Source(source_id="s", path=str(docs), sensitivity="restricted", settings={"readers": readers})
     library.add(source)
     for _ in range(2):
@@ -354,7 +356,7 @@ def test_patterns_of_readers_count_for_the_true_name(library: Any, tmp_path: Pat
 
 def test_readers_that_come_with_an_upload(tmp_path: Path) -> None:
     """They stand for the document under the address that it is stored under, and nowhere else."""
-    name = f"{ENGLISH} resignation.md"
+    name = f"{JOINED} resignation.md"
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
         library.catalog.put_source(wenyuan.Source(source_id="s", sensitivity="restricted"))
         came = written(tmp_path, {"came": TEXTS[name]}) / "came"
