@@ -179,6 +179,18 @@ def test_who_joins_an_embedding_fails_at_no_deadline_but_its_own() -> None:
     assert (counts.misses, counts.joined) == (2, 1)
 
 
+def test_the_legs_of_one_request_have_a_vector_made_once() -> None:
+    """The rules ask when the vector leg has ended: the names of rules were read meanwhile. Another request has its own made."""
+    encoder = SlowEncoder()
+    encoder.go_on.set()
+    vectors, request = QueryVectors(encoder), within(60)
+    first = vectors.of("投诉", request)[0]
+    assert vectors.of("投诉", request)[0] is first
+    assert (vectors.counts().misses, vectors.counts().values) == (1, 0)
+    vectors.of("投诉", within(61))
+    assert vectors.counts().misses == 2
+
+
 def test_a_leg_that_failed_or_hangs_is_no_empty_outcome() -> None:
     """What a leg of the executor raised reaches who waits for its outcome, as it is; one that hangs is an EngineTimeout."""
     done = threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import unicodedata
 from collections import OrderedDict
@@ -21,17 +22,21 @@ from wenyuan.service.search.general_texts import SCRIPTS
 _GENERAL: WeakKeyDictionary[Encoder, dict[tuple[Of, str], tuple[Any, Any]]] = WeakKeyDictionary()
 """Vectors of general texts and their mean, by encoder: the same for each of its retrievers, as replays make them."""
 
+_REQUESTS = 64
+"""Vectors that are kept for other legs of the requests they were made for."""
+
 
 class QueryVectors:
     """Embeds queries and caches the last `size` of them (none by default).
 
-    Several legs that need the vector of one query at the same time have it made once.
+    The legs of one request, which share its deadline, have the vector of a query made once, whether they ask at the same time or not.
     """
 
     def __init__(self, encoder: Encoder, size: int = 0) -> None:
         self.encoder = encoder
         self._size = size
         self._known: OrderedDict[str, Any] = OrderedDict()
+        self._of_requests: OrderedDict[tuple[str, float], Any] = OrderedDict()
         self._making: dict[str, tuple[Future[Any], Deadline]] = {}
         self._lock = threading.Lock()
         self._general = _GENERAL.setdefault(encoder, {})
@@ -77,6 +82,9 @@ class QueryVectors:
                     self._asked["hits"] += 1
                     self._known.move_to_end(text)
                     return self._known[text], True
+                if (text, deadline.at) in self._of_requests:
+                    self._asked["joined"] += 1
+                    return self._of_requests[text, deadline.at], False
                 mine = text not in self._making
                 self._asked["misses" if mine else "joined"] += 1
                 making, makers = self._making.setdefault(text, (Future(), deadline))
@@ -103,6 +111,10 @@ class QueryVectors:
             return
         with self._lock:
             del self._making[text]
+            if math.isfinite(deadline.at):
+                self._of_requests[text, deadline.at] = vector
+            while len(self._of_requests) > _REQUESTS:
+                self._of_requests.popitem(last=False)
             self._known[text] = vector
             while len(self._known) > self._size:
                 self._known.popitem(last=False)
