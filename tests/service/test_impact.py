@@ -217,7 +217,12 @@ def test_over_http_and_on_the_command_line(tmp_path: Path) -> None:
         send(url, "POST", "/v1/search", {"query": "客户投诉"}, key(library, "search"))
         number = next(iter(library.catalog.live_documents("wiki").values()))[0]
         told = send(url, "POST", "/v1/impact", {"target": str(number)}, auditor).json
-        assert (told["answers"], told["resting"]) == (1, 0)
+        assert (told["report"]["answers"], told["report"]["resting"], told["running"]) == (1, 0, False)
+        kept = f"/v1/impact/{told['report_id']}"
+        assert send(url, "GET", kept, None, auditor).json == told
+        assert_problem(send(url, "GET", "/v1/impact/none", None, auditor), 404, "not_found")
+        assert_problem(send(url, "GET", kept, None, key(library, "search")), 403, "not_permitted")
+        assert_problem(send(url, "GET", kept, None, key(library, "audit", agent="support")), 403, "not_permitted")
         assert send(url, "GET", "/v1/impact", None, auditor).json["reports"] == []
         assert_problem(send(url, "POST", "/v1/impact", {"target": "999"}, auditor), 404, "not_found")
         assert_problem(send(url, "POST", "/v1/impact", {"target": "1", "days": 0}, auditor), 400, "invalid_request")

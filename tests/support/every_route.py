@@ -146,6 +146,7 @@ STEPS: Sequence[Step] = (
     ("GET", "/v1/overview", lambda _: None),
     ("GET", "/v1/impact", lambda _: None),
     ("POST", "/v1/impact", lambda s: {"target": str(s["document_id"])}),
+    ("GET", "/v1/impact/{report_id}", lambda _: None),
     ("GET", "/v1/gaps", lambda _: None),
     ("POST", "/v1/gaps/ask", lambda _: {}),
     ("POST", "/v1/gaps/{gap_id}", lambda s: s.update(gap_id="0" * 16) or {"state": "later"}),
@@ -284,6 +285,8 @@ def _learn(s: State, method: str, path: str, answer: Any, library: Any) -> None:
         s["document_id"] = answer.json["document_id"]
         passages = library.document_passages(s["document_id"]).passages
         s["passage_id"] = passages[0]["passage_id"]
+    if (method, path) == ("POST", "/v1/impact"):
+        s["report_id"] = answer.json["report_id"]
     if (method, path) == ("POST", "/v1/corrections"):
         s["correction_id"] = answer.json["correction_id"]
     if (method, path) == ("PUT", "/v1/documents/{document_id}"):

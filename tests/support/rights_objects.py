@@ -19,7 +19,7 @@ OBJECTS: Mapping[str, str] = {
     "rule": r"\w+ /v1/(rules|infer_rules)(/\S*)?",
     "correction": r"\w+ /v1/corrections(/\S*)?",
     "conflict": r"\w+ /v1/conflicts(/\S*)?",
-    "impact": r"\w+ /v1/impact",
+    "impact": r"\w+ /v1/impact(/\S*)?",
     "gap": r"\w+ /v1/gaps(/\S*)?",
     "golden question": r"\w+ /v1/evaluations(/\S*)?",
     "language model": r"\w+ /v1/model",

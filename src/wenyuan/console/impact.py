@@ -16,6 +16,9 @@ _DAYS = ("7", "30", "90", "365")
 async def shown(visit: Visit) -> Response:
     """What the last changes touched, and the form to ask about something."""
     form = Form(visit.request.query_params.multi_items())
+    if form["report"]:
+        state = await visit.get("v1", "impact", form["report"], **form.given("after"))
+        return _page(visit, form, state=state, report=state["report"])
     found = await visit.get("v1", "impact")
     return _page(visit, form, reports=found["reports"])
 
@@ -25,12 +28,12 @@ async def asked(visit: Visit) -> Response:
     form = await read_form(visit.request)
     days = float(form["days"] if form["days"] in _DAYS else "30")
     try:
-        report = await visit.post("v1", "impact", body={"target": form["target"], "days": days})
+        state = await visit.post("v1", "impact", body={"target": form["target"], "days": days})
     except Refused as error:
         if error.status not in (400, 404):
             raise
         return _page(visit, form, refused=error)
-    return _page(visit, form, report=report)
+    return _page(visit, form, state=state, report=state["report"])
 
 
 def _page(visit: Visit, form: Form, *, refused: Refused | None = None, **values: object) -> Response:

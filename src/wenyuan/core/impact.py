@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 AnswerOutcome = Literal["same", "differs", "unknown"]
@@ -72,6 +72,6 @@ class ImpactReport:
     since: float
     complete: bool
 
-    def described(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
+    def described(self, most: int | None = None) -> dict[str, Any]:
+        """As JSON has it, with so many of its answers; None: all of them."""
+        return asdict(replace(self, examples=self.examples[:most]))

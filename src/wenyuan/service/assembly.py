@@ -34,6 +34,7 @@ from wenyuan.service.generation.proposals import Proposer
 from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.impact.finder import Impact
+from wenyuan.service.impact.task import ImpactReports
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.embedding_workers import EmbeddingWorkers
 from wenyuan.service.ingest.ingester import ConnectorAccess, Ingester
@@ -269,6 +270,7 @@ def assembled(
         comparison=ComparisonTask(conflicts),
         version_restore=VersionRestore(catalog=catalog, uploads=uploads),
         impact=impact,
+        impact_reports=ImpactReports(impact),
         change_review=review,
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,

@@ -29,6 +29,7 @@ from wenyuan.service.generation.rewriter import Rewriter
 from wenyuan.service.generation.summarizer import Summarizer
 from wenyuan.service.governance import checked_log
 from wenyuan.service.impact.finder import Impact
+from wenyuan.service.impact.task import ImpactReports
 from wenyuan.service.ingest.corrections import CorrectionDesk
 from wenyuan.service.ingest.ingestion import Ingestion
 from wenyuan.service.ingest.preview import Previews
@@ -106,6 +107,7 @@ class LibraryParts:
     gaps: Gaps
     gap_answers: GapAnswers
     impact: Impact
+    impact_reports: ImpactReports
     change_review: ChangeReview
     erasures: Erasures
     conflicts: Conflicts
@@ -172,6 +174,7 @@ class LibraryParts:
         self._resumption.stop()
         self._watch.stop()
         self.comparison.stop()
+        self.impact_reports.stop()
         if self.health.warmth is not None:
             self.health.warmth.join()
         self._closed = True  # not before: what they are about ends properly

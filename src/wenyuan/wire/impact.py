@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from wenyuan.contract.bodies import QueryString
 from wenyuan.core.impact import DAYS, MOST_DAYS, MOST_SECONDS
 
 
@@ -23,3 +24,10 @@ class ImpactShape(BaseModel):
     ]  # fmt: skip
     days: Annotated[float, Field(gt=0, le=MOST_DAYS, description="How far back.")] = DAYS
     seconds: Annotated[float, Field(gt=0, le=MOST_SECONDS, description="Time for asking questions again.")] = 60.0
+
+
+class ReportPageShape(QueryString):
+    """Which of the answers of a report are wanted."""
+
+    after: Annotated[int, Field(ge=0, le=100_000)] = Field(0, description="`next` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=200)] = 50

@@ -13,7 +13,8 @@ from wenyuan.core.impact import OUTCOMES
 from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import object_of, storage_operation
 from wenyuan.server.route import route
-from wenyuan.wire.impact import ImpactShape
+from wenyuan.server.routes.audit import queried
+from wenyuan.wire.impact import ImpactShape, ReportPageShape
 from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ _REPORT = object_of(
     agents=_COUNTS, tasks=_COUNTS, rules={"type": "array", "items": _COUNT},
     examples={"type": "array", "items": _ANSWER}, since=_NUMBER, complete={"type": "boolean"},
 )  # fmt: skip
+_STATE = object_of(
+    report_id=_TEXT, running={"type": "boolean"}, asked=_COUNT, total=_COUNT, failure=_TEXT,
+    report={**_REPORT, "type": ["object", "null"]}, next={"type": ["integer", "null"]},
+)  # fmt: skip
+_PATIENCE = 10.0
+"""Seconds for which a request waits for a report, which then goes on by itself."""
 
 
 class ImpactRoutes:
@@ -58,14 +65,29 @@ class ImpactRoutes:
         "/v1/impact",
         "audit",
         storage_operation(
-            "Which answers quoted a document, a passage or a rule, and what the same questions are answered now",
-            _REPORT,
+            "Which answers quoted a document, a passage or a rule, and what the same questions are answered now; what takes long goes on by itself",
+            _STATE,
             body=ImpactShape,
         ),
     )
     async def of(self, request: Request) -> Response:
         _check_operator(request.state.principal)
         return await self._handler.work(request, self._of, waits=True)
+
+    @route(
+        "GET",
+        "/v1/impact/{report_id}",
+        "audit",
+        storage_operation("How far a report is, and a page of its answers", _STATE, query=ReportPageShape),
+    )
+    async def report(self, request: Request) -> Response:
+        _check_operator(request.state.principal)
+        wanted = queried(request, ReportPageShape)
+        try:
+            found = self._library.impact_reports.state(request.path_params["report_id"])
+        except NotFound as error:
+            raise missing("report") from error
+        return json_response(found.described(wanted.after, wanted.limit))
 
     def _list(self) -> Response:
         review = self._library.change_review
@@ -74,10 +96,12 @@ class ImpactRoutes:
     def _of(self, body: object) -> Response:
         wanted = checked(ImpactShape, body)
         try:
-            report = self._library.impact.of(wanted.target, days=wanted.days, seconds=wanted.seconds)
+            found = self._library.impact_reports.begin(
+                wanted.target, days=wanted.days, seconds=wanted.seconds, wait=_PATIENCE
+            )
         except NotFound as error:
             raise missing("document") from error
-        return json_response(report.described())
+        return json_response(found.described())
 
 
 def _check_operator(principal: Principal) -> None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MOST_RECORDS = 100_000
 """Audit records that are read at once, the newest."""
 _DAY = 86_400.0
-_SHOWN = 50  # answers that are shown one by one
+_SHOWN = 50  # documents that the report of a change names
 _QUOTE = 300  # characters
 _NUMBER = re.compile(r"#?([0-9]{1,18})")
 _PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
@@ -234,7 +234,7 @@ class Impact:
             target=target.named, answers=len(questions), resting=len(resting), same=count["same"],
             differs=count["differs"], unknown=count["unknown"], left=left, agents=dict(agents.most_common()),
             tasks=dict(tasks.most_common()), rules=self._rules(target), since=since, complete=complete,
-            examples=tuple(sorted(answers, key=lambda one: (_ORDER[one.outcome], -one.count, -one.at))[:_SHOWN]),
+            examples=tuple(sorted(answers, key=lambda one: (_ORDER[one.outcome], -one.count, -one.at))),
         )  # fmt: skip
 
     def _rules(self, target: _Target) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from wenyuan.core.gaps import KnowledgeGap
 from wenyuan.core.impact import ImpactReport
 from wenyuan.runtime.periodic import Periodic
 from wenyuan.runtime.processes import own_name
+from wenyuan.service.impact.task import PAGE
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
@@ -140,7 +141,9 @@ class ChangeReview:
 
     def _keep(self, impact: ImpactReport) -> None:
         at = datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
-        self.catalog.set_value(REPORTS, [{"reviewed_at": at, **impact.described()}, *self.reports()][:MOST_REPORTS])
+        self.catalog.set_value(
+            REPORTS, [{"reviewed_at": at, **impact.described(PAGE)}, *self.reports()][:MOST_REPORTS]
+        )
 
 
 class ReviewThread:
