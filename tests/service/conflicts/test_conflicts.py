@@ -20,6 +20,7 @@ from wenyuan.core.errors import Conflict, InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.principals import Sight, reading_as
 from wenyuan.mcp.tools import _block
+from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.service.verification import VerifyRequest, as_data
 
@@ -147,6 +148,38 @@ def test_the_statement_that_does_not_hold_can_be_withheld(tmp_path: Path, house:
     with wenyuan.open(folder, search={"withhold_disputed": True}) as strict:
         assert set(told(strict)) == {"policies"} and "48" not in str(contents(strict))
         assert strict.conflicts.listed() and told(strict)["policies"][0]["holds"] == "this"
+
+
+def test_a_conflict_whose_passage_is_gone_is_not_decided(house: Any, tmp_path: Path) -> None:
+    """Between the list and the decision a document was changed: there is no such conflict any more, and nothing is kept of it."""
+    house.conflicts.find()
+    (found,) = house.conflicts.listed()
+    (tmp_path / "faq" / "faq.md").write_text("# 新员工问答\n\n食堂在二楼。\n", "utf-8")
+    house.ingest("faq")
+    with pytest.raises(NotFound):
+        house.conflicts.decide(found.conflict_id, "first")
+    assert found.conflict_id not in house.catalog.conflict_decisions()
+    house.conflicts.find()
+    assert house.conflicts.listed() == ()
+
+
+def test_a_document_whose_last_day_is_set_contradicts_no_more(house: Any) -> None:
+    """Past that day it is not in force; taking the day back, it contradicts as before, and a decision stays."""
+    house.conflicts.find()
+    (found,) = house.conflicts.listed()
+    house.conflicts.decide(found.conflict_id, "second")
+    number = (
+        found.second.passage.document_id
+        if found.second.passage.source_id == "faq"
+        else found.first.passage.document_id
+    )
+    ended = house.details_desk.set_details(number, DetailsRequest(effective_until="2020-01-01"))
+    house.conflicts.find()
+    assert house.conflicts.listed() == ()
+    house.details_desk.set_details(ended, DetailsRequest(as_read=("effective_until",)))
+    house.conflicts.find()
+    (again,) = house.conflicts.listed()
+    assert (again.conflict_id, again.state) == (found.conflict_id, "second")
 
 
 def test_hidden_documents_are_in_no_conflict_that_others_see(house: Any) -> None:
