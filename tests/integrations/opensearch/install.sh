@@ -2,7 +2,7 @@
 # An OpenSearch in the folder that is named: its parts by Maven, as they were when artefacts.sha256 was written.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-folder=$1
+folder=$(realpath -m "$1")  # Maven takes relative paths from where the pom lies
 if [ -e "$folder/.made" ] && [ "$folder/.made" -nt "$here/pom.xml" ] && [ "$folder/.made" -nt "$here/ClusterNode.java" ]; then
   exit 0
 fi
