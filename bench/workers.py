@@ -23,13 +23,13 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import wenyuan
-from wenyuan.core.sources import SourceState
 
 WORDS = "投诉 窗口 合同 验收 安全 质量 leave desk policy annual budget answer within days".split()
 DIMENSION = 64
@@ -105,8 +105,8 @@ def taken_in(home: Path, docs: Path, dsn: str, url: str, workers: int) -> tuple[
     more: dict[str, Any] = own
     with ExitStack() as stack:
         library = stack.enter_context(wenyuan.open(home / "watcher", create=True, engine="memory", **more))
-        library.catalog.put_source(wenyuan.Source(source_id="docs", path=str(docs), refresh_cycle="P365D"))
-        library.catalog.put_source_state(SourceState(source_id="docs", next_refresh=time.time() + 1e6))
+        source = wenyuan.Source(source_id="docs", path=str(docs))
+        library.catalog.put_source(source)  # without a cycle it is not due
         processes = []
         for number in range(workers):
             folder = home / (f"worker{number}" if dsn else "watcher")
@@ -122,8 +122,8 @@ def taken_in(home: Path, docs: Path, dsn: str, url: str, workers: int) -> tuple[
             while len(library.catalog.workers()) < workers and time.monotonic() < until:
                 time.sleep(0.1)
             begun = time.monotonic()
-            library.catalog.put_source_state(SourceState(source_id="docs", next_refresh=0.0))
-            while (library.catalog.source_states()["docs"].last_success or 0.0) <= 0:
+            library.catalog.put_source(replace(source, refresh_cycle="P365D"))
+            while (state := library.catalog.source_states().get("docs")) is None or not state.last_success:
                 if all(process.poll() is not None for process in processes):
                     raise RuntimeError((home / "worker0.log").read_text("utf-8"))
                 time.sleep(0.05)
