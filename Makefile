@@ -58,7 +58,7 @@ test-issuer: $(VENV)/.dev    ## signing in at oidc-provider, a real issuer, inst
 test-cluster: $(VENV)/.dev   ## the engine opensearch on a real cluster, installed from locked parts
 	@if command -v mvn >/dev/null && command -v javac >/dev/null; then \
 		tests/integrations/opensearch/install.sh $(VENV)-opensearch || echo "OpenSearch could not be installed"; fi
-	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/opensearch
+	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/opensearch $(ARGS)
 
 coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of their child processes included: ARGS="tests/core"
 	$(BIN)/python -m coverage erase

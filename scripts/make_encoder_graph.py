@@ -4,7 +4,7 @@
 
 `builtin.onnx` has the operations and no weights: every initializer is declared external and handed over at load.
 `builtin_guard.npy` comes from the plain float32 model below, which shares nothing with onnxruntime's kernels.
-`builtin_damping.npy` says which inputs of a projection are loud, as that model has them for the demo's documents and the
+`builtin_damping.npy` says which inputs of a projection are loud, as that model has them for the texts of `encoder_sample` and the
 general questions: those that come to more than three times what is usual among them.
 """
 
@@ -20,7 +20,6 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from wenyuan.cli import demo
 from wenyuan.encoders import builtin
 from wenyuan.encoders import graph as encoders_graph
 from wenyuan.encoders import weights as encoders_weights
@@ -30,6 +29,7 @@ from wenyuan.encoders.weights import WeightFile, unpack
 from wenyuan.service.search.general_texts import GENERAL
 
 FOLDER = Path(builtin.__file__).parent
+SAMPLE = Path(__file__).parent / "encoder_sample"
 MICROSOFT = "com.microsoft"
 LOUD = 3.0
 ERF = np.array([math.erf(place / 2_000) for place in range(-12_000, 12_001)], np.float32)
@@ -135,7 +135,7 @@ def make_damping() -> np.ndarray:
 def sample() -> Iterator[str]:
     """What the model is to be shown: questions and passages of both languages."""
     yield from (f"query: {question}" for questions in GENERAL.values() for question in questions)
-    for file in sorted((Path(demo.__file__).parent / "documents").rglob("*.*")):
+    for file in sorted(SAMPLE.rglob("*.*")):
         yield from (f"passage: {part.strip()}" for part in file.read_text("utf-8").split("\n\n") if part.strip())
 
 

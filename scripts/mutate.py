@@ -78,6 +78,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "ChatModel._complete_and_read",
         "raise AssertionError('the last attempt returns or raises')",
     ): ("cannot be reached, like that of the endpoint"),
+    ("llm/replies.py", "_read", "raise ValueError('it is nested too deeply') from error"): (
+        "an empty list is of no form that is asked for, and is refused as that"
+    ),
     ("llm/judge.py", "_real", "raise ValueError('no number')"): (
         "an empty list is no number either: what compares it raises a TypeError, which is told alike"
     ),

@@ -68,8 +68,9 @@ def document(done: Result) -> Any:
 def test_every_help_has_an_example_and_a_chinese_line(run: Run, command: str) -> None:
     """The help of each command shows how to call it, and says what it does in Chinese."""
     shown = run(*command.split(), "--help").stdout
-    assert re.search(rf"^ +wenyuan {command}", shown, re.MULTILINE)
-    assert re.search(r"[\u4e00-\u9fff]{4}", shown)
+    chinese = run(*command.split(), "--help", LC_ALL="zh_CN.UTF-8").stdout
+    assert all(re.search(rf"^ +wenyuan {command}", one, re.MULTILINE) for one in (shown, chinese))
+    assert re.search(r"[\u4e00-\u9fff]{4}", chinese)
 
 
 # -- apply and export -------------------------------------------------------------------------------------

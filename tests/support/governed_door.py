@@ -131,6 +131,7 @@ def at(path: str, **ids: str) -> str:
             "digest": "0" * 16,
             "group": "hr",
             "conflict_id": "0" * 16,
+            "report_id": "0" * 16,
             "sha256": "0" * 64,
             "erasure_id": "e-none",
             "hold_id": "h-none",

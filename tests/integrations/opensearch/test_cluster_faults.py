@@ -16,7 +16,7 @@ from engine_laws import QUERIES, TEXTS, World, document, same, unit
 from opensearch_cluster import Cluster, called
 from opensearch_engine import opened
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import EngineError, KnowledgeError
+from wenyuan.core.errors import EngineError, EngineUnavailable, KnowledgeError
 from wenyuan.core.filters import In, Scope
 from wenyuan.core.ports import Hit
 from wenyuan.core.text.analysis import search_terms
@@ -194,10 +194,24 @@ def test_another_process_asks_meanwhile(world: World, nodes: Cluster) -> None:
     reader = opened(nodes.urls, Catalog.open(world.folder))
     nodes.nodes[1].kill()
     world.put(document(70, text="远端 elsewhere"))
-    world.sync()
-    reader.sync(world.catalog, deadline=world.deadline())
+    _when_it_answers(world.sync)
+    _when_it_answers(lambda: reader.sync(world.catalog, deadline=world.deadline()))
     same(world.keyword("elsewhere", engine=reader), world.keyword("elsewhere", engine=world.reference))
     nodes.nodes[1].start()
     nodes.wait()
     same(world.keyword("elsewhere 连接池", engine=reader), world.keyword("elsewhere 连接池", engine=world.reference))
     reader.close()
+
+
+def _when_it_answers(work: Callable[[], None]) -> None:
+    """Do something that fails while the cluster finds out which node went."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            work()
+        except EngineUnavailable:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
+        else:
+            return
