@@ -160,7 +160,13 @@ def commands_of(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 def test_every_command_has_the_shared_options() -> None:
     """They stand after a command's own, in one order; without a library, or JSON, are only those that know neither."""
     every = ["--library", "--lang", "--json"]
-    lacking = {"conformance": "--library", "demo": "--library", "encoder check": "--library", "mcp": "--json"}
+    lacking = {
+        "conformance": "--library",
+        "demo": "--library",
+        "encoder check": "--library",
+        "okf check": "--library",
+        "mcp": "--json",
+    }
     found = dict(commands_of(typer.main.get_command(app)))
     assert len(found) > 50
     for name, command in found.items():

@@ -54,12 +54,13 @@ class StatedDetails:
     def over(self, read: DocumentDetails) -> DocumentDetails:
         """The details of a document whose file says `read`.
 
-        A day of the file that contradicts one that was said does not count.
+        A day of the file that contradicts one that was said does not count. A draft stays one, and so does what is retired
+        without a last day: `date.max` as the first day, and `date.min` as the last, mean that.
         """
         said = self.values
         begin = _day(said["effective_from"]) if "effective_from" in said else read.effective_from
         end = _day(said["effective_until"]) if "effective_until" in said else read.effective_until
-        if begin is not None and end is not None and end < begin:
+        if begin not in {None, date.max} and end not in {None, date.min} and end < begin:
             begin = None if "effective_from" not in said else begin
             end = None if "effective_until" not in said and begin is not None else end
         tags = {**read.tags, **said.get("tags", {})}
