@@ -31,7 +31,7 @@ _FUNCTION_WORDS = frozenset(
     "the and for who whom what which when where how doe do did have has had need must may can with from that this there"
     " they them you your are was were will would should not any out into over under been much many".split()
 )
-_ASKING = frozenset("有哪 哪些 哪个 哪里 什么 怎么 么办 怎样 如何 咋办 要不 能不 是不".split())
+_ASKING = frozenset("需要 有哪 哪些 哪个 哪里 什么 怎么 么办 怎样 如何 咋办 要不 能不 是不".split())
 """Pairs of characters in which anything is asked."""
 _OF_KIND = 0.9  # relevance by what is recognised of a rule, at most 1
 _THROUGH = 0.5
