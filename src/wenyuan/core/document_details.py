@@ -55,7 +55,7 @@ class StatedDetails:
         """The details of a document whose file says `read`.
 
         A day of the file that contradicts one that was said does not count. A draft stays one, and so does what is retired
-        without a last day: `date.max` as the first day, and `date.min` as the last, mean that.
+        without a last day: the end of the calendar as the first day, and its beginning as the last, mean that.
         """
         said = self.values
         begin = _day(said["effective_from"]) if "effective_from" in said else read.effective_from
