@@ -112,6 +112,7 @@ def test_other_documents_become_concepts(tmp_path: Path) -> None:
     }
     assert set(written) == {"index.md", "log.md", "a/index.md", "a/steps.txt.md", "index-document.md", "b.md"}
     assert not any("13800138000" in text for text in written.values())
+    assert not any(str(tmp_path) in text or "file:" in text for text in written.values())
     assert "先关阀门，再断电。" in written["a/steps.txt.md"]
     assert all(
         part in written["a/steps.txt.md"]
@@ -129,7 +130,7 @@ def test_what_not_everybody_may_have_is_left_out(tmp_path: Path) -> None:
     run("add", str(tmp_path / "docs"), "--source", "hr", "--readers", "group:hr")
     run("add", str(tmp_path / "docs"), "--source", "cut", "--copyright", "excerpt<=200")
     told = json.loads(run("okf", "export", str(tmp_path / "out"), "--json", code=3).stdout)
-    assert (told["concepts"], len(told["left_out"])) == (0, 1)  # one address, in two sources
+    assert (told["concepts"], len(told["left_out"])) == (0, 2)
 
 
 def test_nothing_is_overwritten(run: Run, tmp_path: Path) -> None:
@@ -151,3 +152,17 @@ def test_a_relative_bundle_and_a_wrong_format(tmp_path: Path, monkeypatch: pytes
     told = json.loads(run("add", "okf:./bundle", "--source", "shop", "--json").stdout)
     assert told["report"]["added"] == 4
     assert "4 unchanged" in run("ingest", "shop").output
+
+
+def test_concepts_that_supersede_one_another_are_named(tmp_path: Path) -> None:
+    """A circle is told as a fault, and both stay."""
+    files = {
+        "a.md": "---\ntype: P\nsuperseded_by: b.md\n---\nA.\n",
+        "b.md": "---\ntype: P\nsuperseded_by: a.md\n---\nB.\n",
+    }
+    _written(tmp_path / "bundle", files)
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    told = json.loads(run("add", f"okf:{tmp_path / 'bundle'}", "--source", "x", "--json", code=3).stdout)
+    assert "supersedes itself" in " ".join(told["report"]["failed"].values())
+    states = [one["state"] for one in json.loads(run("document", "list", "--json").stdout)["documents"]]
+    assert states.count("live") == 2

@@ -48,7 +48,7 @@ class ExportReport:
 
     Attributes:
         verbatim: Of the concepts, how many are the bytes that were read.
-        left_out: Documents that were not written, with the reason.
+        left_out: Documents that were not written, by source and address, with the reason.
     """
 
     folder: str
@@ -126,7 +126,7 @@ class BundleExport:
         self, document: Mapping[str, Any], source: Source, written: _Writing, report: ExportReport, *, alone: bool
     ) -> None:
         if why := self._shut(document, source):
-            report.left_out[document["uri"]] = why
+            report.left_out[f"{source.source_id}: {document['uri']}"] = why
             return
         facets = self._facets(document["document_id"])
         path = next(mount.path(document["uri"]) for mount in self._mounts(source, document["uri"]))
@@ -135,7 +135,7 @@ class BundleExport:
         content = self._as_read(document, facets, text)
         report.verbatim += content is not None
         if content is None:
-            content = concept_text(front_of(document, facets, source, date.today()), text).encode()
+            content = concept_text(front_of(document, facets, source, date.today(), path), text).encode()
         named = path.removeprefix(f"/{source.source_id}/") if alone else path.lstrip("/")
         written.add(named, content, document, str(facets.get("description") or ""))
         report.concepts += 1

@@ -22,11 +22,14 @@ EXTENSION = "x-wenyuan"
 """Key of front matter under which stands what the format has no key for."""
 
 
-def front_of(document: Mapping[str, Any], facets: Mapping[str, Facet], source: Source, today: date) -> dict[str, Any]:
+def front_of(
+    document: Mapping[str, Any], facets: Mapping[str, Facet], source: Source, today: date, path: str
+) -> dict[str, Any]:
     """The front matter of a concept made of a document.
 
     Args:
         document: As a list of documents tells of it.
+        path: Of the document in its source; it stands for the address of a file, which is this machine's own.
         facets: Its metadata.
     """
     front: dict[str, Any] = {"type": str(facets.get("type") or _KIND), "title": document["title"]}
@@ -40,7 +43,8 @@ def front_of(document: Mapping[str, Any], facets: Mapping[str, Facet], source: S
         if document.get(name):
             front[name] = document[name]
     front["generated"] = {"by": f"wenyuan/{VERSION}", "at": document["ingested_at"]}
-    origin = {"id": "original", "resource": document["uri"], "title": document["title"]}
+    place = path if document["uri"].startswith("file:") else document["uri"]
+    origin = {"id": "original", "resource": place, "title": document["title"]}
     if facets.get("generated_by"):
         origin["author"] = str(facets["generated_by"])
     if facets.get("generated_at"):
