@@ -15,7 +15,7 @@ import pytest
 import wenyuan
 from catalog_parts import BOTH, dsn_of
 from patience import HANGS, in_time
-from wenyuan.core.embedding_batches import PROGRAM, TRIES
+from wenyuan.core.embedding_batches import PROGRAM, TRIES, EmbeddingBatch
 from wenyuan.core.errors import CatalogVersion, EncoderUnavailable, VectorRejected
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.service.ingest import embedding_workers, source_run
@@ -67,6 +67,21 @@ def rows(library: wenyuan.Library) -> list[list[tuple[Any, ...]]]:
 def queue(library: wenyuan.Library) -> int:
     with library.catalog.database.reading("counting") as connection:
         return int(connection.exec_driver_sql("SELECT count(*) FROM embedding_batches").scalar_one())
+
+
+@BOTH
+def test_what_a_run_left_in_the_queue_goes_with_the_next(place: Any, docs: Path) -> None:
+    """Also where the next one has nothing to embed: a worker ended after its documents were committed, before it had cleared up."""
+    with opened(place) as library:
+        library.add(replace(SOURCE, path=str(docs)))
+        library.catalog.put_batch(
+            EmbeddingBatch(source_id="docs", batch_key="left", encoder="x", texts=("y",), counted=1)
+        )
+        library.catalog.put_batch(
+            EmbeddingBatch(source_id="other", batch_key="left", encoder="x", texts=("y",), counted=1)
+        )
+        assert library.ingest("docs").unchanged == 30
+        assert queue(library) == 1  # that of another source
 
 
 @BOTH

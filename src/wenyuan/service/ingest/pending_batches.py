@@ -133,9 +133,8 @@ class PendingBatches:
         return not self._pending
 
     def close(self) -> None:
-        """Take what is not needed any more out of the queue."""
-        if self._queues:
-            self._catalog.remove_batches(self._source_id)
+        """Take what is not needed any more out of the queue, what a run left that broke off, too."""
+        self._catalog.remove_batches(self._source_id)
 
     def note(self, files: int, files_total: int, passages: int, embedded: int) -> None:
         """Let others see the progress of this run, now and then, where others work for it."""
