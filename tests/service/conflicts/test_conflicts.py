@@ -20,6 +20,7 @@ from wenyuan.core.errors import Conflict, InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.principals import Sight, reading_as
 from wenyuan.mcp.tools import _block
+from wenyuan.service.conflicts import finder
 from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.service.verification import VerifyRequest, as_data
@@ -69,6 +70,31 @@ def test_a_conflict_is_found_with_both_statements_and_which_one_holds(house: Any
     assert (getattr(one, holds).passage.source_id, why, one.kind) == ("policies", "trust", "number_changed")
     house.remove("faq")
     assert house.conflicts.listed() == () and house.conflicts.find().conflicts == 0
+
+
+def test_of_a_whole_library_only_statements_in_the_words_of_another_are_searched(
+    house: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found is the same as when each statement is searched, as of few passages."""
+    (tmp_path / "policies" / "invoices.md").write_text("# 发票\n\n发票应当在 10 天内开具并寄给客户。\n", "utf-8")
+    house.ingest("policies")
+    house.conflicts.find(anew=True)
+    found = [one.conflict_id for one in house.conflicts.listed()]
+    searched: list[Any] = []
+    keyword = type(house.conflicts.engine).keyword
+    monkeypatch.setattr(
+        type(house.conflicts.engine),
+        "keyword",
+        lambda engine, words, **rest: searched.append(words) or keyword(engine, words, **rest),
+    )
+    house.conflicts.find(anew=True)
+    each = len(searched)
+    monkeypatch.setattr(finder, "_MANY", 1)
+    steps: list[tuple[int, int]] = []
+    update = house.conflicts.find(anew=True, progress=lambda done, count: steps.append((done, count)))
+    assert [one.conflict_id for one in house.conflicts.listed()] == found and len(found) == 1
+    assert len(searched) - each == 2 < each
+    assert steps == [(0, update.passages), (update.passages, update.passages)]
 
 
 def test_a_new_version_of_a_document_ends_or_begins_a_conflict(house: Any, tmp_path: Path) -> None:

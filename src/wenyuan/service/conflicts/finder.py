@@ -7,11 +7,15 @@ found (`core.conflicts`): so a new document takes as long as it has statements, 
 from __future__ import annotations
 
 import time
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from wenyuan.core.access import Principal
 from wenyuan.core.conflicts.comparison import Contradiction, contradiction, is_form
@@ -48,6 +52,7 @@ VERSION = 1
 """Of the comparison; what another version found is compared anew."""
 _CANDIDATES = 24  # passages that have most of a statement's words
 _BATCH = 200  # passages whose conflicts are kept at once
+_MANY = 1_000  # passages from which on reading all of them once before takes less time than searching all their statements
 _SECONDS = 3_600.0
 
 
@@ -84,7 +89,7 @@ class Conflicts:
         Args:
             anew: Compare everything, as after a change of the registry that makes other sources count.
             seconds: After so many the rest is left for the next time; None: all are compared.
-            progress: Called with how many passages are compared, and of how many.
+            progress: Called with how far it is, in passages, and how many are to be compared.
 
         Raises:
             CatalogUnavailable, EngineUnavailable: the library cannot be read; what was kept before stays.
@@ -97,23 +102,25 @@ class Conflicts:
     ) -> ConflictUpdate:
         ends = None if seconds is None else time.monotonic() + seconds
         upto = self.engine.sync(self.catalog, deadline=deadline_after(_SECONDS))
-        numbers = self._new(upto, today, anew=anew)
-        done = len(numbers)
+        fresh = anew or self._known().get("version") != VERSION
+        numbers = self._new(upto, today, fresh=fresh)
+        done = count = len(numbers)
         read = lru_cache(maxsize=20_000)(self._statements)
         scope = self._scope(today)
-        for at in range(0, len(numbers), _BATCH):
-            part = numbers[at : at + _BATCH]
-            passages = self.catalog.passages(part)
+        step = progress or (lambda _done, _count: None)
+        alike = self._alike(numbers, scope, step) if fresh and ends is None and count >= _MANY else None
+        for at in range(0, count, _BATCH):
+            part, reached = numbers[at : at + _BATCH], min(at + _BATCH, count)
             found: dict[str, StoredConflict] = {}
-            for number in part:
-                if number in passages and allows(scope, passages[number]):
-                    for one in statements_of(passages[number]):
-                        found.update(self._of(one, scope, read))
+            for one in self._in_force(
+                part if alike is None else [number for number in part if number in alike], scope
+            ):
+                if alike is None or hash(one.words) in alike[one.passage.passage_id]:
+                    found.update(self._of(one, scope, read))
             self.catalog.keep_conflicts(list(found.values()), part)
-            if progress is not None:
-                progress(min(at + _BATCH, len(numbers)), len(numbers))
+            step(reached, count)
             if ends is not None and time.monotonic() > ends:
-                done = min(at + _BATCH, len(numbers))
+                done = reached
                 break
         self._forget_gone()
         known = {"seq": upto, "day": today.isoformat(), "version": VERSION}
@@ -194,10 +201,35 @@ class Conflicts:
     def _known(self) -> Mapping[str, Any]:
         return self.catalog.value(COMPARED) or {}
 
-    def _new(self, upto: int, today: date, *, anew: bool) -> list[int]:
-        """The passages to be compared: added since the last time, or in force since then."""
+    def _alike(
+        self, numbers: Sequence[int], scope: Scope, step: Callable[[int, int], None]
+    ) -> Mapping[int, set[int]]:
+        """Of all passages those that share the words of a statement with another: the hashes of these words, by passage.
+
+        What stands in words of its own contradicts nothing, and need not be searched.
+        """
+        hashes, owners = array("q"), array("q")
+        for at in range(0, len(numbers), _BATCH):
+            for one in self._in_force(numbers[at : at + _BATCH], scope):
+                hashes.append(hash(one.words))
+                owners.append(one.passage.passage_id)
+            step(0, len(numbers))
+        words, places, counts = np.unique(np.array(hashes, np.int64), return_inverse=True, return_counts=True)
+        shared = counts[places] > 1
+        found: dict[int, set[int]] = defaultdict(set)
+        for owner, word in zip(np.array(owners)[shared].tolist(), words[places[shared]].tolist(), strict=True):
+            found[owner].add(word)
+        return found
+
+    def _in_force(self, numbers: Sequence[int], scope: Scope) -> Iterator[ComparedStatement]:
+        """The statements of those of these passages that are in force."""
+        for passage in self.catalog.passages(numbers).values():
+            if allows(scope, passage):
+                yield from statements_of(passage)
+
+    def _new(self, upto: int, today: date, *, fresh: bool) -> list[int]:
+        """The passages to be compared: all, or those added since the last time, or in force since then."""
         known = self._known()
-        fresh = anew or known.get("version") != VERSION
         after = 0 if fresh else int(known["seq"])
         added = [one.passage_id for one in self.catalog.changes(after, upto, vectors=False) if one.row is not None]
         begun = [] if fresh else self.catalog.passages_beginning(date.fromisoformat(known["day"]), today)
