@@ -34,7 +34,7 @@ _STRONG = {  # the whole of a name, without spaces, in lower case and Simplified
     "bank_card": rf"{_WHO}?(?:银行|储蓄|信用|借记|工资)?卡(?:卡)?号码?|{_WHO}?银行(?:账号|账户|帐号|卡号?)"
     r"|(?:bank|credit|debit)?card(?:number|no|num)|bankaccount(?:number|no)?|creditcard|debitcard|(?:account)(?:number|no)|iban",
     "passport": rf"{_WHO}?护照(?:号码?)?|passport(?:number|no|num)?",
-    "id_number": r"(?:机动车)?(?:驾驶证|驾照)(?:号码?|档案编号)?|(?:外国人)?(?:永久)?居留(?:证|许可)(?:号码?)?|(?:军官|士兵|警官)证(?:号码?)?|(?:社保|社会保障|医保)(?:卡)?(?:号码?|编号)"
+    "id_number": r"(?:机动车)?(?:驾驶证|驾照)(?:号码?|档案编号)?|(?:外国人)?(?:永久)?居留(?:证|许可)(?:号码?)?|(?:军官|士兵|警官)证(?:号码?)?|(?:社保|社会保障|医保)(?:卡)?(?:号码?|编号)|(?:住院|病案|病历|门诊|就诊卡|诊疗卡)(?:号码?|编号)"
     r"|(?:drivers?|driving)licen[cs]e(?:number|no|id)?|(?:national|social)insurance(?:number|no)?|nino|nhs(?:number|no)|tax(?:payer)?(?:id|number|no|filenumber)|tfn|aadhaar(?:number|no)?|nric|hkid|cpf|codicefiscale|personalausweis(?:nummer)?",
     "hmt_permit": r"(?:港澳)?通行证号码?|回乡证号?码?|台胞证号?码?|居住证号码?",
     "us_ssn": r"ssn|socialsecurity(?:number|no)?",
@@ -143,7 +143,8 @@ class ColumnKinds:
     def _beside(row: Mapping[int, str], strong: Mapping[int, str], weak: Mapping[int, str]) -> dict[int, str]:
         """The cells right of labels, where they look like what the label says: ``姓名 | 刘洋 | 手机 | 13800138000``."""
         order = sorted(row)
-        after = {at: next((to for to in order if to > at and row[to] != row[at]), None) for at in order}
+        said = [at for at in order if _COLUMNS_WORD.search(row[at])]  # not a cell with a colon alone
+        after = {at: next((to for to in said if to > at and row[to] != row[at]), None) for at in order}
         labels = {**weak, **strong}
         found: dict[int, str] = {}
         for at, kind in labels.items():

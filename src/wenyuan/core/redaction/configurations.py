@@ -179,7 +179,7 @@ _CHANGED = re.compile(
     r"(?:密码|口令)[,;，；]?[ \t]{0,2}(?:已经|现在|昨天|今天|刚刚?|又)?(?:改成|改为|换成|换为|设成|设为|重置为|重置成|变成)了?[:： \t]{0,3}[\"'“「`]?(?P<value>[!-~]{4,64})"
 )
 _WIFI_CODE = re.compile(
-    r"wi-?fi (?:code|key|password|pass|login)(?: (?:for|of|in|at) (?:[a-z]{1,16} ){1,4})?(?:is|was|:|=)[: ]{0,2}[\"'“`*]{0,3}(?P<value>[!-~]{5,64})"
+    r"(?:wi-?fi|wlan|wpa[23]?(?:-psk)?) (?:code|key|password|pass|login)(?: (?:for|of|in|at) (?:[a-z]{1,16} ){1,4})?(?:[ ]?(?:is|was|:|=)|(?=[ ][\"“]))[: ]{0,2}[\"'“`*]{0,3}(?P<value>[!-~]{5,64})"
 )
 # 商户私钥 MIIE…: the key as one block, without its frame.
 _BLOCK = re.compile(
@@ -228,6 +228,6 @@ RULES = (
     Rule("secret", _CVC, lambda view, match: _at(match, view), needs=("cvv", "cvc", "cv2", "verification", "三位", "安全码"), signs=IN_DIGITS),
     Rule("secret", _GROUPS, _groups, needs=("密码", "口令", "动态码", "验证码", "passcode", "pin", "safe code", "combination"), signs=IN_DIGITS),
     Rule("secret", _CHANGED, _trimmed, needs=("密码", "口令")),
-    Rule("secret", _WIFI_CODE, _trimmed, needs=("wifi", "wi-fi")),
+    Rule("secret", _WIFI_CODE, _trimmed, needs=("wifi", "wi-fi", "wlan ", "wpa")),
     Rule("secret", _BLOCK, _code, needs=("私钥", "private key", "private_key", "private-key"), cased=True),
 )  # fmt: skip

@@ -28,7 +28,7 @@ _JOINT = r"[^\w\s⟦⟧\ufffc*,、;|。]"
 _LISTED = r",、;|。\t\n\r\f\v"
 # What vouches that a list is one number.
 _CUE = re.compile(
-    r"(?:[卡账帐]号|银行卡|信用卡|手机|电话|身份证|证件号|card|account|phone|mobile|cell|call|id)(?:号码?|是|为| is| no\.?| number)*[\s:#=*(]{0,4}\Z",
+    r"(?:[卡账帐]号|银行卡|信用卡|手机|电话|身份证|身份号码?|证件号|card|account|phone|mobile|cell|call|id)(?:号码?|是|为| is| no\.?| number)*[\s:#=*(|]{0,4}\Z",
     re.IGNORECASE,
 )
 

@@ -57,6 +57,17 @@ _ITALY = re.compile(r"[a-z](?<![0-9a-z].)[a-z]{5}[0-9]{2}[abcdehlmprst][0-9]{2}[
 _BRITAIN = re.compile(
     r"[a-ceghj-prstw-z](?<![0-9a-z].)[a-ceghj-nprstw-z] [0-9]{2} [0-9]{2} [0-9]{2} [a-d](?![0-9a-z])"
 )
+# 1EG4-TE5-MK73: without dashes only after a word.
+_MEDICARE = re.compile(
+    r"[1-9](?<![0-9a-z\-].)[ac-hj-km-np-rt-y][0-9ac-hj-km-np-rt-y][0-9](?P<dash>-?)[ac-hj-km-np-rt-y][0-9ac-hj-km-np-rt-y][0-9](?P=dash)[ac-hj-km-np-rt-y]{2}[0-9]{2}(?![0-9a-z\-])"
+)
+_MEDICARE_CUE = re.compile(r"medicare|(?<![a-z])mbi(?![a-z])")
+
+
+def _medicare(view: TextView, match: re.Match[str]) -> Span | None:
+    return _span(match) if match["dash"] or cue_before(view, match.start(), _MEDICARE_CUE, 24) else None
+
+
 _SOLDIER = re.compile(r"[\u4e00-\u9fff]{1,2}字第?\s?[0-9]{6,10}\s?号?")
 _SOLDIER_CUE = re.compile(r"(?:军官|士兵|文职|警官|军人|武警|执法|工作)证")
 
@@ -145,6 +156,8 @@ RULES = (
     Rule("bank_card", _SORT_CODE, _take_match, needs=("sort",), signs=IN_DIGITS),
     Rule("plate", _SPACED_PLATE, _take_match, signs=IN_HAN),
     Rule("plate", _FOREIGN_PLATE, _foreign_plate, needs=("plate", "reg", "vrm", "kennzeichen"), signs=IN_DIGITS),
+    Rule("id_number", _MEDICARE, _medicare, signs=IN_DIGITS),
+    _beside(r"(?:住 ?院|病 ?案|病 ?历|门 ?诊|就 ?诊 ?卡|诊 ?疗 ?卡|医 ?保 ?卡|医疗保险) ?(?:号 ?码?|编 ?号)|(?<![a-z])mrn(?: no\.?)?|medical record(?: number| no\.?)", r"[0-9a-z](?<![0-9a-z].)(?=[a-z\-]{0,4}[0-9]{5})[0-9a-z\-]{4,19}", "号", "mrn", "medical record"),
     _beside(r"nhs(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{2} ?[0-9]{3} ?[0-9]{4}", "nhs"),
     Rule("phone", _BRITISH, _take_match, needs=("07",), signs=IN_DIGITS),
     Rule("person", _PASSENGER, _passenger, needs=("/",), cased=True, signs=IN_CAPITALS),

@@ -212,6 +212,7 @@ _TOOLS = {
     **dict.fromkeys(
         "plink pscp putty psftp".split(), re.compile(r"\s-pw\s{1,3}[\"']?(?P<value>[^\s\"'\-][^\s\"']{0,200})")
     ),
+    "lftp": re.compile(r"\s-u\s{0,3}[\"']?[^\s,\"']{1,80},(?P<value>[^\s\"']{1,200})"),
     "smbclient": re.compile(r"\s-U\s{0,3}[\"']?(?P<value>[^\s\"'%]{1,80}%[^\s\"']{1,200})"),
     "htpasswd": re.compile(
         r"\s-[a-zA-Z]{0,5}b[a-zA-Z]{0,5}\s{1,3}[^\s]{1,120}\s{1,3}[^\s]{1,80}\s{1,3}[\"']?(?P<value>[^\s\"']{1,200})"

@@ -23,7 +23,7 @@ _KEYS = (
 _QUOTE = r"[\"'“‘「『【(\[`*<]"
 # How a clause goes on from the word to the value; the value stands right behind.
 _CONNECTION = (
-    r"(?:[:=|>→⇒–—]|-(?=[ ]|>)|[ ](?:is|are|was|were|be|remains?|stays?|became|becomes|equals|reads|says|now|still|again|simply|just|called|named)[ ]|[是为成叫即]|[,，](?<=(?:样子|没变|不变|照旧|一样|如下|上次).)[ ]?"
+    r"(?:[:=|>→⇒–—]|-(?=[ ]|>)|[ ]?[(\[]?(?:currently|presently|at present|目前|现在|暂时)[是为]?[ :]{1,2}|[ ](?:is|are|was|were|be|remains?|stays?|became|becomes|equals|reads|says|now|still|again|simply|just|called|named)[ ]|[是为成叫即]|[,，](?<=(?:样子|没变|不变|照旧|一样|如下|上次).)[ ]?"
     r"|[ ](?=[\"“‘「`])|(?=[(\[【「『“‘\"`])|\n)"
 )
 _VALUE = r"(?P<value>[!-;=?-~]{4,128}+)"
@@ -147,7 +147,7 @@ _AS = re.compile(
     rf"|(?:来|去)?(?:作为?|当作?|做|充当)[^\n。]{{0,6}}?(?:{_CHINESE_WORDS})|(?:就?(?:能|可以?|行)?)?(?:来|去)?(?:登录|登陆|解锁|解压|解密|开门|开锁))"
 )
 _LOG_IN = re.compile(
-    r"(?:unlock(?:s|ed)?|decrypt(?:s|ed)?|unzip(?:s|ped)?|log(?:s|ged)? ?in|log(?:s|ged)? on|sign(?:s|ed)? in|opens)(?: [a-z'’]{1,12}){0,5}? (?:with|using|by typing|by entering) (?:the )?[\"'“`]?(?P<value>[!-;=?-~]{5,64})"
+    r"(?:unlock(?:s|ed)?|decrypt(?:s|ed)?|unzip(?:s|ped)?|log(?:s|ged)? ?in|log(?:s|ged)? on|sign(?:s|ed)? in|opens)(?: [a-z'’]{1,12}){0,5}?(?: (?:with|using|by typing|by entering)(?: the)?|, (?:please )?(?:type|enter|use)) [\"'“`]?(?P<value>[!-;=?-~]{5,64})"
 )
 _IS_CODE = re.compile(
     r"(?:(?:your|the|his|her|my|our)[ ](?:[a-z]{2,12}[ ]){0,3}?(?:code|pin|otp|combination)(?: is| was|:|=)[ ]|(?:use|enter|with|quote)(?: the| this)?(?: [a-z]{2,14}){0,2}? (?:code|pin|otp|passcode)[: ]{1,2}"

@@ -87,7 +87,7 @@ def _named(view: TextView, match: re.Match[str]) -> Span | None:
 
 _CUED = re.compile(
     r"(?:key|token|secret|credentials?|bearer|api|auth|sas|pat|秘钥|密钥|私钥|令牌|凭证|凭据|授权码|激活码|序列密钥)"
-    r"(?:[_ ]?(?:id|value|string|wrap|multi|码|值))?[\"'`\]]{0,2}\s{0,3}(?::=|=>|->|={1,3}|!=|[:：]|是|为|\sis\s|\s(?=[\"'`]))\s{0,3}[(\[]?[\"'`“]{0,3}(?:&quot;)?"
+    r"(?:[_ ]?(?:id|value|string|wrap|multi|码|值))?[\"'`\]]{0,2}\s{0,3}(?::=|=>|->|={1,3}|!=|[:：]|是|为|\sis\s|\s(?=[\"'`])|(?:(?<=key)|(?<=token)|(?<=secret))\s(?=[A-Za-z0-9_\-]{24,}))\s{0,3}[(\[]?[\"'`“]{0,3}(?:&quot;)?"
     r"(?P<value>[A-Za-z0-9](?:[A-Za-z0-9_\-+/=.~%!]){9,399})",
     re.IGNORECASE,
 )
@@ -111,7 +111,7 @@ _NEEDS = (
     "激活码",
 )
 _PUBLIC = re.compile(
-    r"(?:public|primary|foreign|partition|sort|cache|object|row|index|ssh|anchor|citation|bib|hot)[_ \-]?\Z",
+    r"(?:public|primary|foreign|partition|sort|cache|object|row|index|ssh|anchor|citation|bib|hot|gpg|pgp|signing|release)[_ \-]?\Z",
     re.IGNORECASE,
 )
 
