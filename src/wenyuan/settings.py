@@ -61,6 +61,8 @@ __all__ = [
 
 FILE_NAME = "wenyuan.toml"
 
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.\-]{0,30}://[a-z0-9_\-.\[\]:]{1,300}")
+"""As browsers write where a page is from; another spelling would never be met."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -317,7 +319,7 @@ class ServerSettings(_Section):
     shared_port: bool = False  # several servers, a process each, listen on it, and connections are spread over them
     failed_http_status: Literal[200, 503] = 200
     dify_failure_record: bool = False  # tell Dify of a failure in a record, not by status
-    allowed_origins: tuple[str, ...] = ()  # whose pages may speak MCP to it, besides its own
+    allowed_origins: tuple[str, ...] = ()  # whose pages may ask it and read what it answers, besides its own
     threads: int = Field(default=8, ge=1, le=256)  # requests at work at once
     rate_per_key: float = Field(default=50, ge=0)  # requests a second of one key; 0: no limit
     rate_total: float = Field(default=0, ge=0)  # of all together
@@ -330,6 +332,13 @@ class ServerSettings(_Section):
     ingest_roots: tuple[Path, ...] = ()  # folders below which a path given over HTTP may lie
     worker: bool = False  # refresh sources when they are due, as `wenyuan worker` does
     worker_poll: float = Field(default=30.0, ge=0.1, le=3_600)  # seconds between its looks for what is due
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not _ORIGIN.fullmatch(origin) for origin in value):
+            raise ValueError("an origin is scheme://host or scheme://host:port in small letters, and no pattern")
+        return value
 
     @field_validator("failed_http_status", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from console_door import served
 from governed_door import BODIES, RIGHT_OF, at, fill, key
 from http_door import JSON, PATH, assert_problem, call, raw
 from wenyuan.server.request_origin import host_of, is_loopback, names_loopback
+from wenyuan.settings import ServerSettings
 
 UNSAFE = sorted((method, path) for method, path in RIGHT_OF if method != "GET")
 FOREIGN: tuple[dict[str, str], ...] = (
@@ -162,3 +163,69 @@ def test_what_is_read_as_a_host_is_all_of_it(authority: str) -> None:
     rest = authority.removeprefix(f"[{host}]" if ":" in host else host) if host else ""
     assert not host or rest == "" or (rest[0] == ":" and (rest[1:] == "" or rest[1:].isdecimal()))
     assert names_loopback(authority) == is_loopback(host)
+
+
+# -- reading from another site's page (CORS) ---------------------------------------------------------------------
+SITE = "https://chat.example"
+ASKS = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+
+
+def leave(answer: Any) -> dict[str, str]:
+    """What an answer says of who may read it."""
+    return {
+        name.lower(): value for name, value in answer.headers.items() if name.lower().startswith("access-control")
+    }
+
+
+@pytest.fixture(scope="module")
+def let_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A server that needs keys and lets one site's pages in, and a key."""
+    folder = tmp_path_factory.mktemp("let_in")
+    with wenyuan.open(folder / "library", create=True, encoder={"kind": "none"}) as library:
+        token = key(library, "retrieve", "search")
+        with served(library, needs_keys=True, allowed_origins=(SITE,)) as url:
+            yield url, token
+
+
+def test_a_page_that_is_let_in_may_read_answers_and_refusals(let_in: tuple[str, str]) -> None:
+    """Its origin alone is named, no cookie is let in, and a refusal can be read, too."""
+    url, token = let_in
+    asked = {"query": "x", "max_results": 1}
+    for authorization, status in ((f"Bearer {token}", 200), ("Bearer wrong", 401)):
+        answer = call(url, "POST", PATH, asked, {**JSON, "Origin": SITE, "Authorization": authorization})
+        assert answer.status == status
+        told = leave(answer)
+        assert told["access-control-allow-origin"] == SITE
+        assert "X-Request-Id" in told["access-control-expose-headers"]
+        assert "access-control-allow-credentials" not in told
+        assert answer.headers["Vary"] == "Origin"
+
+
+def test_a_browser_may_ask_first_without_a_key(let_in: tuple[str, str]) -> None:
+    """What it would send is let in; a name that is none is not given back."""
+    url, _ = let_in
+    told = call(url, "OPTIONS", PATH, None, {"Origin": SITE, **ASKS})
+    assert told.status == 204
+    assert leave(told)["access-control-allow-headers"] == "authorization,content-type"
+    assert "POST" in leave(told)["access-control-allow-methods"]
+    odd = call(url, "OPTIONS", PATH, None, {"Origin": SITE, **ASKS, "Access-Control-Request-Headers": "a b;c"})
+    assert "access-control-allow-headers" not in leave(odd)
+
+
+@pytest.mark.parametrize("origin", [f"{SITE}:444", "http://chat.example", "https://chat.example.evil", "null", None])
+def test_nobody_else_may_read(let_in: tuple[str, str], origin: str | None) -> None:
+    """Neither a first question nor an answer is for them; without a key such a question is refused as before."""
+    url, token = let_in
+    headers = {} if origin is None else {"Origin": origin}
+    first = call(url, "OPTIONS", PATH, None, {**headers, **ASKS})
+    assert (first.status, leave(first)) == (401, {})
+    assert leave(call(url, "GET", "/v1/sources", None, {**headers, "Authorization": f"Bearer {token}"})) == {}
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "https://*.example", "https://chat.example/", "HTTPS://chat.example", "null", ""]
+)
+def test_an_origin_that_no_browser_says_is_refused(origin: str) -> None:
+    """A pattern, a slash behind it or a capital letter would never be met, and look as if it were."""
+    with pytest.raises(ValueError, match="an origin is"):
+        ServerSettings(allowed_origins=(origin,))

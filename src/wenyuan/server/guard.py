@@ -8,9 +8,10 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wenyuan.core.access import MissingRight
@@ -26,7 +27,7 @@ from wenyuan.server.refusals import refusal
 from wenyuan.server.represented import represented
 from wenyuan.server.request_body import Body, ClientGone
 from wenyuan.server.request_metrics import RequestMetrics
-from wenyuan.server.request_origin import check_page
+from wenyuan.server.request_origin import check_page, leave_to_read, preflight
 from wenyuan.server.service_port import Authenticate
 from wenyuan.service.search.traces import INCOMING
 from wenyuan.settings import ServerSettings
@@ -38,10 +39,11 @@ _log = logging.getLogger("wenyuan.server")
 class _Answer:
     """The `send` of one request: adds the headers common to all responses, after the request body has been read."""
 
-    def __init__(self, send: Send, body: Body, request_id: str) -> None:
+    def __init__(self, send: Send, body: Body, request_id: str, leave: Mapping[str, str]) -> None:
         self._send = send
         self._body = body
         self._request_id = request_id
+        self.leave = leave
         self.status = 0
         self.said = ""
 
@@ -54,6 +56,7 @@ class _Answer:
             headers["X-Request-Id"] = self._request_id
             headers["X-Content-Type-Options"] = "nosniff"
             headers["Cache-Control"] = "no-store"
+            headers.update(self.leave)
             if not reusable:
                 headers["Connection"] = "close"
         await self._send(message)
@@ -101,19 +104,12 @@ class GuardMiddleware:
         offered = headers.get("x-request-id", "")
         request_id = offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex
         body = Body(headers, receive, limit=self._settings.max_body, timeout=self._settings.body_timeout)
-        answer = _Answer(send, body, request_id)
+        answer = _Answer(send, body, request_id, leave_to_read(headers, self._settings.allowed_origins))
         scope.setdefault("state", {}).update(request_id=request_id, body=body)
         INCOMING.set({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
         try:
             check_page(scope["method"], scope["path"], headers, self._settings.allowed_origins)
-            if scope["path"] not in self._public:
-                caller = self._authenticate(headers)
-                caller = await caller if inspect.isawaitable(caller) else caller
-                principal = scope["state"]["principal"] = represented(caller, headers)
-                with self._limiter.admitted(principal.key_id):
-                    await self._app(scope, body.receive, answer.send)
-            else:
-                await self._app(scope, body.receive, answer.send)
+            await self._admitted(scope, headers, body, answer)
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)
         except asyncio.CancelledError:
@@ -124,6 +120,19 @@ class GuardMiddleware:
         seconds = time.perf_counter() - started
         self._traffic.answered(scope["path"], answer.status, answer.said or scope["state"].get("said", ""), seconds)
         self._record(scope, answer.status, request_id, seconds)
+
+    async def _admitted(self, scope: Scope, headers: Headers, body: Body, answer: _Answer) -> None:
+        """Answer whoever may ask, and a browser that asks whether a page may."""
+        if (told := preflight(scope["method"], headers, answer.leave)) is not None:
+            await Response(status_code=204, headers=told)(scope, body.receive, answer.send)
+        elif scope["path"] not in self._public:
+            caller = self._authenticate(headers)
+            caller = await caller if inspect.isawaitable(caller) else caller
+            principal = scope["state"]["principal"] = represented(caller, headers)
+            with self._limiter.admitted(principal.key_id):
+                await self._app(scope, body.receive, answer.send)
+        else:
+            await self._app(scope, body.receive, answer.send)
 
     def _problem(self, error: Exception, request_id: str) -> Problem:
         problem = _problem(error, request_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -75,3 +75,41 @@ def _lets_in(origin: str, here: str, path: str, allowed: Sequence[str]) -> bool:
     authority = found[1].lower() if found else ""
     own = bool(authority) and authority == here.lower()
     return origin in allowed or own or (path in _OF_THIS_MACHINE and names_loopback(authority))
+
+
+_READABLE = "Retry-After, X-Request-Id, X-Retrieval-Degraded, X-Retrieval-Status"
+_PREFLIGHT_SECONDS = "600"
+_NAMES = re.compile(r"[A-Za-z0-9\-]{1,64}(?:, ?[A-Za-z0-9\-]{1,64}){0,40}")
+
+
+def leave_to_read(headers: Headers, allowed: Sequence[str]) -> dict[str, str]:
+    """The headers with which a browser lets a page of an allowed origin read an answer (CORS); none for other callers.
+
+    Cookies are not among what such a page may send: whoever is signed in at the console lends it nothing. It needs a key of its
+    own where callers need one.
+    """
+    if not allowed:
+        return {}
+    origins = headers.getlist("origin")
+    if len(origins) != 1 or origins[0] not in allowed:
+        return {"Vary": "Origin"}
+    return {
+        "Vary": "Origin",
+        "Access-Control-Allow-Origin": origins[0],
+        "Access-Control-Expose-Headers": _READABLE,
+    }
+
+
+def preflight(method: str, headers: Headers, leave: Mapping[str, str]) -> dict[str, str] | None:
+    """The headers that answer a browser's question whether an allowed origin's page may send a request; None where this is no
+    such question. It is asked without a key, and tells nothing but what the settings allow.
+    """
+    asked = headers.get("access-control-request-method")
+    if method != "OPTIONS" or asked is None or "Access-Control-Allow-Origin" not in leave:
+        return None
+    told = {
+        "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+        "Access-Control-Max-Age": _PREFLIGHT_SECONDS,
+    }
+    names = headers.get("access-control-request-headers", "")
+    return {**told, "Access-Control-Allow-Headers": names} if _NAMES.fullmatch(names) else told
