@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-part test-integrations test-issuer test-cluster coverage lint check bench bench-peers bench-transfer lock release clean
+.PHONY: demo test test-part test-integrations test-issuer test-typescript test-cluster coverage lint check bench bench-peers bench-transfer lock release clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -52,6 +52,12 @@ test-issuer: $(VENV)/.dev    ## signing in at oidc-provider, a real issuer, inst
 		npm ci --prefix $(VENV)-oidc-provider --no-audit --no-fund --silent || \
 		echo "oidc-provider could not be installed"; fi
 	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/oidc_provider
+
+# The client for Node and browsers; where there is no Node, or no network to install what builds it, its tests are skipped by name.
+test-typescript: $(VENV)/.dev  ## the TypeScript client on Node and in Chromium, against a real server
+	@if command -v npm >/dev/null; then \
+		npm ci --prefix clients/typescript --no-audit --no-fund --silent || echo "The TypeScript client could not be installed"; fi
+	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/typescript
 
 # A cluster of three nodes, from its parts as Maven has them; where there is no Java, or they are not to be had, the tests
 # are skipped by name.
@@ -120,4 +126,4 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.run | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* clients/typescript/node_modules clients/typescript/dist

@@ -124,7 +124,7 @@ BELONGS = {
     ".dockerignore", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
     "README.md", "README.zh.md", "SECURITY.md", "SECURITY.zh.md", "pyproject.toml", "requirements-dev.lock", "requirements.lock",
 }  # fmt: skip
-FOLDERS = {".ci", "bench", "docs", "examples", "scripts", "src", "tests"}
+FOLDERS = {".ci", "bench", "clients", "docs", "examples", "scripts", "src", "tests"}
 
 
 def test_the_root_holds_what_belongs_there() -> None:
