@@ -16,6 +16,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.service.audit.recorder import ACTING
+from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.uploads import Given
 
 FIRST, SECOND = "# 收费\n\n手续费为 5 元。\n", "# 收费\n\n手续费为 9 元。\n"
@@ -113,3 +114,43 @@ def test_a_number_that_is_over_leads_to_its_history(library: Any, tmp_path: Path
     with pytest.raises(NotFound) as refused:
         library.version_restore.restore(7777)
     assert "wenyuan document history 7777" in str(refused.value.hint)
+
+
+def as_of(library: Any, day: str) -> str:
+    asked = RetrievalRequest(query="手续费", context={"as_of": day}, max_results=5)
+    return str([one.content for one in library.retrieve_fragments(asked).fragments])
+
+
+def test_days_that_were_set_stay_with_the_version_of_which_they_were_said(library: Any, tmp_path: Path) -> None:
+    """A first day set for the old text neither becomes that of the text that replaces it nor ends the old one before it began;
+    title and tags are the document's.
+    """
+    (first,) = library.upload("desk", [given(tmp_path, FIRST)]).files
+    number = library.details_desk.set_details(
+        first.documents[0], DetailsRequest(title="收费办法", effective_from="2024-01-01", tags={"部门": "财务"})
+    )
+    library.replace_document(number, given(tmp_path, SECOND))
+    assert "5 元" in as_of(library, "2025-06-01") and "9 元" not in as_of(library, "2025-06-01")
+    assert "5 元" not in as_of(library, "2023-06-01")
+    assert "9 元" in str(found(library)) and "5 元" not in str(found(library))
+    live = library.catalog.live_documents("desk")
+    told = {("/.versions/" in uri): library.document(one) for uri, (one, _) in live.items()}
+    assert told[True]["effective_from"] == "2024-01-01" and told[False]["effective_from"] != "2024-01-01"
+    assert {one["title"] for one in told.values()} == {"收费办法"}
+    assert sorted(told[False]["details"]["said"]) == ["tags", "title"]
+    assert sorted(told[True]["details"]["said"]) == ["effective_from", "tags", "title"]
+
+
+def test_each_version_keeps_its_own_days_when_all_are_read_again(library: Any, tmp_path: Path) -> None:
+    """The new version is given its day, a third one comes: each keeps its own, also when every file is read anew."""
+    (first,) = library.upload("desk", [given(tmp_path, FIRST)]).files
+    number = library.details_desk.set_details(first.documents[0], DetailsRequest(effective_from="2024-01-01"))
+    (second,) = library.replace_document(number, given(tmp_path, SECOND)).files
+    number = library.details_desk.set_details(second.documents[0], DetailsRequest(effective_from="2025-01-01"))
+    library.replace_document(number, given(tmp_path, "# 收费\n\n手续费为 12 元。\n"))
+    for size in (100, 200):  # by which every file is read anew
+        assert "5 元" in as_of(library, "2024-06-01")
+        assert "9 元" in as_of(library, "2025-06-01") and "5 元" not in as_of(library, "2025-06-01")
+        assert "12 元" in str(found(library)) and "9 元" not in str(found(library))
+        library.catalog.put_source(wenyuan.Source(source_id="desk", settings={"passage_size": size}))
+        assert library.ingest("desk").changed == 3

@@ -354,6 +354,7 @@ class Catalog:
     kept_details = delegate("detailed", StoredDetails.kept_details)
     detailed_document = delegate("detailed", StoredDetails.detailed_document)
     set_details = delegate("detailed", StoredDetails.set_details)
+    keep_with_version = delegate("detailed", StoredDetails.keep_with_version)
     note_read = delegate("detailed", StoredDetails.note_read)
     reword_details = delegate("detailed", StoredDetails.reword_details)
 

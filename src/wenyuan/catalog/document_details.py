@@ -21,6 +21,10 @@ from wenyuan.core.document_details import DocumentDetails, StatedDetails, detail
 from wenyuan.core.model import Facet, NewPassage
 
 
+_VERSION = "version"
+"""Beside what a file says: its number among the versions of the file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptDetails:
     """What counts of what people said of a document.
@@ -28,6 +32,7 @@ class KeptDetails:
     Attributes:
         read: What its file says.
         at: Seconds since the epoch.
+        version: Of which version of its file it was said, counted from 1; 0 where that is not known.
     """
 
     said: StatedDetails
@@ -35,6 +40,11 @@ class KeptDetails:
     reason: str
     actor: str
     at: float
+    version: int = 0
+
+    def of_version(self, number: int) -> StatedDetails:
+        """What of it holds for a version of the file: days are those of the version of which they were said."""
+        return self.said.without_days() if 0 < self.version < number else self.said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +69,12 @@ class StoredDetails:
 
     database: Database
 
-    def stated_details(self, source_id: str) -> Mapping[str, StatedDetails]:
+    def stated_details(self, source_id: str) -> Mapping[str, KeptDetails]:
         """What people said of the documents of a source, by address."""
         c = document_details.c
-        query = sa.select(c.uri, c.said).where(c.source_id == source_id, c.ended_seq.is_(None))
+        query = sa.select(document_details).where(c.source_id == source_id, c.ended_seq.is_(None))
         with self.database.reading("reading details of documents") as connection:
-            return {row.uri: StatedDetails(row.said) for row in connection.execute(query) if row.said}
+            return {row["uri"]: _kept(row) for row in connection.execute(query).mappings() if row["said"]}
 
     def kept_details(self, source_id: str, uri: str) -> KeptDetails | None:
         """What counts of what people said of a document; None where they said nothing."""
@@ -72,12 +82,7 @@ class StoredDetails:
         query = sa.select(document_details).where(c.source_id == source_id, c.uri == uri, c.ended_seq.is_(None))
         with self.database.reading("reading details of a document") as connection:
             row = connection.execute(query).mappings().first()
-        if row is None or not row["said"]:
-            return None
-        return KeptDetails(
-            said=StatedDetails(row["said"]), read=details_of_json(row["read"]), reason=row["reason"],
-            actor=row["actor"], at=row["at"],
-        )  # fmt: skip
+        return None if row is None or not row["said"] else _kept(row)
 
     def detailed_document(self, document_id: int) -> DetailedDocument | None:
         """A live document with its details; None where there is none."""
@@ -110,6 +115,7 @@ class StoredDetails:
         vectors: Mapping[str, Any],
         reason: str,
         actor: str,
+        version: int = 0,
     ) -> int:
         """Store what somebody says of a document, and put a row with these details in the place of its own; returns its new number.
 
@@ -117,6 +123,7 @@ class StoredDetails:
             read: What its file says.
             keyed: Gives a passage the keys of its vectors under the new title.
             vectors: By vector key, those that are not stored.
+            version: Of its file, of which it is said.
 
         Raises:
             VectorsGone: one that was left out is not stored any more.
@@ -132,7 +139,7 @@ class StoredDetails:
             connection.execute(document_details.update().where(of_it).values(ended_seq=seq))
             if said.values:
                 connection.execute(document_details.insert().values(
-                    source_id=document.source_id, uri=document.uri, said=dict(said.values), read=details_as_json(read),
+                    source_id=document.source_id, uri=document.uri, said=dict(said.values), read=_noted(read, version),
                     reason=reason, actor=actor, at=now(), seq=seq,
                 ))  # fmt: skip
 
@@ -158,7 +165,17 @@ class StoredDetails:
         with self.database.changing("noting what files say") as connection:
             for uri, own in read.items():
                 of_it = sa.and_(c.source_id == source_id, c.uri == uri, c.ended_seq.is_(None))
-                connection.execute(document_details.update().where(of_it).values(read=details_as_json(own)))
+                row = connection.execute(sa.select(c.read).where(of_it)).first()
+                version = 0 if row is None else row.read.get(_VERSION, 0)
+                connection.execute(document_details.update().where(of_it).values(read=_noted(own, version)))
+
+    def keep_with_version(self, source_id: str, uri: str, kept: KeptDetails, read: DocumentDetails) -> None:
+        """Keep what was said of a document with the version of its file of which it was said, which has another address now."""
+        with self.database.changing("keeping details of an earlier version") as connection:
+            connection.execute(document_details.insert().values(
+                source_id=source_id, uri=uri, said=dict(kept.said.values), read=_noted(read, kept.version),
+                reason=kept.reason, actor=kept.actor, at=kept.at, seq=next_seq(connection, source_id),
+            ))  # fmt: skip
 
     def reword_details(self, source_id: str, redacted: Callable[[str], str]) -> None:
         """Replace the words that people wrote by redacted ones; those that count no more are erased, and so is what files said."""
@@ -173,6 +190,18 @@ class StoredDetails:
                     "reason": redacted(row["reason"]) if row["reason"] and counts else "",
                 }
                 connection.execute(document_details.update().where(c.detail_id == row["detail_id"]).values(change))
+
+
+def _kept(row: Mapping[str, Any]) -> KeptDetails:
+    return KeptDetails(
+        said=StatedDetails(row["said"]), read=details_of_json(row["read"]), reason=row["reason"], actor=row["actor"],
+        at=row["at"], version=row["read"].get(_VERSION, 0),
+    )  # fmt: skip
+
+
+def _noted(read: DocumentDetails, version: int) -> dict[str, Any]:
+    """What a file says, as it is stored."""
+    return details_as_json(read) | ({_VERSION: version} if version else {})
 
 
 def _reworded(values: Mapping[str, Any], redacted: Callable[[str], str]) -> dict[str, Any]:

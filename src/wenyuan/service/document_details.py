@@ -21,10 +21,12 @@ from wenyuan.core.validity_dates import parse_date, validity_field
 from wenyuan.service.ingest.corrections import LOCAL_ACTOR, MOST_REASON_CHARS
 from wenyuan.service.ingest.embedding import Embedding
 from wenyuan.service.ingest.supersession import settle
+from wenyuan.service.ingest.versions import file_version, present_versions
 from wenyuan.service.operations.freshness import iso_time
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.document_details import DetailedDocument, KeptDetails
+    from wenyuan.catalog.catalog import Catalog
+    from wenyuan.catalog.document_details import DetailedDocument
     from wenyuan.service.ingest.ingester import Ingester
     from wenyuan.service.ingest.ingestion import Ingestion
 
@@ -189,9 +191,10 @@ class DetailsDesk:
                 hint=msg("wenyuan refresh {source_id}", source_id=source.source_id),
             )  # fmt: skip
         kept = catalog.kept_details(document.source_id, document.uri)
+        version = version_of(catalog, document.source_id, document.uri)
         redacted = self._ingester.redacting(source).text
         read = document.own if kept is None else kept.read
-        before = StatedDetails() if kept is None else kept.said
+        before = StatedDetails() if kept is None else kept.of_version(version)
         said = before.changed(_redacted(wanted.said(), redacted), wanted.as_read)
         details = said.over(read)
         _check(details)
@@ -210,7 +213,8 @@ class DetailsDesk:
                 return None
             try:
                 number: int = catalog.set_details(
-                    document, said, read, keyed=keyed, vectors=vectors, reason=redacted(wanted.reason.strip()), actor=actor
+                    document, said, read, keyed=keyed, vectors=vectors, reason=redacted(wanted.reason.strip()), actor=actor,
+                    version=version,
                 )  # fmt: skip
             except VectorsGone:  # another source had the same texts, and was removed meanwhile
                 return None
@@ -234,12 +238,20 @@ def _check(details: DocumentDetails) -> None:
         raise InvalidRequest(listed(faults), faults=faults)
 
 
-def details_said(kept: KeptDetails | None) -> dict[str, Any] | None:
+def version_of(catalog: Catalog, source_id: str, uri: str) -> int:
+    """The number of the version of its file that a document was read from, from 1."""
+    file, number = file_version(uri)
+    return number or present_versions(catalog.live_documents(source_id)).get(file, 1)
+
+
+def details_said(catalog: Catalog, source_id: str, uri: str) -> dict[str, Any] | None:
     """What people said of a document, what its file says, and who said it when; None where they said nothing."""
-    if kept is None:
+    kept = catalog.kept_details(source_id, uri)
+    said = None if kept is None else kept.of_version(version_of(catalog, source_id, uri) if kept.version else 0)
+    if kept is None or said is None or not said.values:
         return None
     return {
-        "said": dict(kept.said.values), "as_read": details_as_json(kept.read), "actor": kept.actor, "at": iso_time(kept.at),
+        "said": dict(said.values), "as_read": details_as_json(kept.read), "actor": kept.actor, "at": iso_time(kept.at),
         "reason": kept.reason,
     }  # fmt: skip
 

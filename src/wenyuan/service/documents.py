@@ -158,7 +158,7 @@ class DocumentDesk:
         told = {**self._described(held, sources, principal), "notes": list(held.notes), "tags": dict(held.tags)}
         if principal.agent_id is not None:
             return told
-        return {**told, "details": details_said(self.catalog.kept_details(held.source_id, held.uri))}
+        return {**told, "details": details_said(self.catalog, held.source_id, held.uri)}
 
     def passages(
         self, document_id: int, principal: Principal = LOCAL, *, after: int = 0, limit: int = 50

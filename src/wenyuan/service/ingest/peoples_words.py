@@ -10,9 +10,11 @@ from wenyuan.core.corrections import Correction
 from wenyuan.core.document_details import DocumentDetails, StatedDetails
 from wenyuan.core.model import Document
 from wenyuan.service.ingest.addresses import Addresses
+from wenyuan.service.ingest.versions import file_version, series_of
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
+    from wenyuan.catalog.document_details import KeptDetails
 
 
 class PeoplesWords:
@@ -20,13 +22,14 @@ class PeoplesWords:
 
     def __init__(self, catalog: Catalog, source_id: str, addresses: Addresses) -> None:
         self._catalog, self._source_id, self._addresses = catalog, source_id, addresses
+        self.present: Mapping[str, int] = {}  # by file with earlier versions, the number of the present one
 
     @cached_property
     def _corrections(self) -> Mapping[str, tuple[Correction, ...]]:
         return self._catalog.counting_corrections(self._source_id)
 
     @cached_property
-    def _details(self) -> Mapping[str, StatedDetails]:
+    def _details(self) -> Mapping[str, KeptDetails]:
         return self._catalog.stated_details(self._source_id)
 
     def renew(self) -> None:
@@ -50,9 +53,26 @@ class PeoplesWords:
         """Note what the files of documents say now, of which people say something else."""
         said = {one.uri: _as_read(one) for one in documents if self._said_of(one).values}
         self._catalog.note_read(self._source_id, said)
+        for one in documents:
+            kept = self._kept_of(one)
+            if kept is not None and series_of(one.uri)[1] and one.uri not in self._details:
+                self._catalog.keep_with_version(self._source_id, one.uri, kept, said[one.uri])
 
     def _said_of(self, document: Document) -> StatedDetails:
-        return self._details.get(document.uri) or self._details.get(self._former(document)) or StatedDetails()
+        kept = self._kept_of(document)
+        if kept is None:
+            return StatedDetails()
+        file, number = file_version(document.uri)
+        return kept.of_version(number or self.present.get(file, 1))
+
+    def _kept_of(self, document: Document) -> KeptDetails | None:
+        """What was said of it; of an earlier version of a file also while it was in its place."""
+        kept = self._details.get(document.uri) or self._details.get(self._former(document))
+        series, number = series_of(document.uri)
+        if kept is None and number:
+            said = self._details.get(series)
+            return said if said is not None and said.version == number else None
+        return kept
 
     def _former(self, document: Document) -> str:
         return self._addresses.former(document.uri)

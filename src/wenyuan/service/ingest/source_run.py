@@ -41,6 +41,7 @@ from wenyuan.service.ingest.remote_files import Memory
 from wenyuan.service.ingest.run_access import RunAccess
 from wenyuan.service.ingest.stated_addresses import AddressTaken, StatedAddresses
 from wenyuan.service.ingest.supersession import dated, settle
+from wenyuan.service.ingest.versions import Arrivals, present_versions
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from wenyuan.service.ingest.embedding_workers import EmbeddingWorkers
     from wenyuan.service.ingest.recognition import OcrReading, ReadingPrefixes
     from wenyuan.service.ingest.redaction import Redactor
-    from wenyuan.service.ingest.versions import Arrivals
 
 _PART = re.compile("[?&#]")  # what a part's address has behind that of its file
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
@@ -138,6 +138,7 @@ class SourceRun:
         if self.arrivals is not None:
             self._versions = self.arrivals.versions(found)
             self.addresses.versions = {one.uri: file for file, each in self._versions.items() for one in each}
+            self._people.present = present_versions(filter(None, map(self.addresses.stored, self.addresses.versions)))
         for number, holding in enumerate(found):
             self.report.files = max(found.total, number + 1)
             if not self.erased.is_erased(holding.uri):

@@ -144,6 +144,23 @@ def series_of(uri: str) -> tuple[str, int]:
     return f"{head}/{'/'.join(raw)}{tail}", version.number
 
 
+def file_version(uri: str) -> tuple[str, int]:
+    """The address of the file that is in the place now of the one a document was read from, and the number of its version; 0
+    for the present one.
+    """
+    series, number = series_of(uri)
+    return _split(series)[0], number
+
+
+def present_versions(uris: Iterable[str]) -> dict[str, int]:
+    """By address of a file, the number of its present version: one more than that of the last of its earlier ones."""
+    numbers: dict[str, int] = {}
+    for file, number in map(file_version, uris):
+        if number:
+            numbers[file] = max(number + 1, numbers.get(file, 0))
+    return numbers
+
+
 def _split(rest: str) -> tuple[str, str]:
     """A path, and what an address has behind it for a part of the file."""
     at = min((rest.find(mark) for mark in "?#" if mark in rest), default=len(rest))
