@@ -324,6 +324,16 @@ def test_the_same_answer_again_does_not_close_what_was_called_wrong(house: Any) 
     assert open_questions(house) == ["年假有几天"]
 
 
+def test_a_page_that_is_shown_again_does_not_close_what_was_called_wrong_on_it(house: Any) -> None:
+    """The same answer to the same caller says nothing new; that he calls it right does, and so does another answer."""
+    house.give_feedback(house.search("年假有几天").audit_id, bad=["1"])
+    asked(house, "年假有几天", "年假有几天")
+    (gap,) = house.gaps.find().gaps
+    assert (gap.question, dict(gap.reasons)) == ("年假有几天", {"marked_bad": 1})
+    house.give_feedback(house.search("年假有几天").audit_id, good=["1"])
+    assert open_questions(house) == []
+
+
 def test_a_gap_stays_open_for_whom_the_answer_is_hidden(tmp_path: Path) -> None:
     """It is asked with the eyes of whoever asked: what an administrator or a colleague may read closes nobody else's gap."""
     docs = tmp_path / "docs"

@@ -153,7 +153,7 @@ def unanswered(
         reason = one.lacking
         if reason in (None, "weak"):
             reason = _reason(one, bad, repeated)
-        if one.again and reason is None and key in last and one.sha256 == last[key][0].sha256:
+        if reason is None and key in last and _is_as_before(one, *last[key], bad):
             continue  # the same answer, which did not do
         last[key] = one, reason
         if reason and not one.again:
@@ -161,6 +161,16 @@ def unanswered(
     found = [_question(*pair) for key, of in earlier.items() if last[key][1] for pair in of]
     closed = [_question(*of[-1]) for key, of in earlier.items() if not last[key][1]]
     return sorted(found, key=lambda question: question.at), closed
+
+
+def _is_as_before(
+    one: AuditedQuestion, before: AuditedQuestion, reason: GapReason | None, bad: Mapping[str, bool]
+) -> bool:
+    """Whether an answer is the one before it once more, which did not do: asked again for its owner, or by a caller who had called
+    it wrong, as a page does that is shown again after that, and says nothing else of it now.
+    """
+    called_wrong = reason == "marked_bad" and bad.get(one.audit_id) is None
+    return (one.again or called_wrong) and one.sha256 == before.sha256
 
 
 def _reason(one: AuditedQuestion, bad: Mapping[str, bool], repeated: frozenset[str]) -> GapReason | None:
