@@ -12,6 +12,7 @@ import wenyuan
 from console_door import Browser, console
 from governed_door import key
 from wenyuan.core.document_choice import SORTS
+from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.uploads import Given
 
 PATH = "/console/documents"
@@ -124,3 +125,24 @@ def test_who_may_not_see_a_document_finds_no_trace_of_it(tmp_path: Path) -> None
         plain = Browser(url)
         plain.sign_in(key(library, "search"))
         assert plain.get(PATH).status == 403
+
+
+def test_an_address_that_was_passed_on_leads_to_the_document_as_it_is_now(
+    place: tuple[str, Any], tmp_path: Path
+) -> None:
+    """Details and a new version give a document and its passages other numbers; the old ones lead there. What went stays away."""
+    url, library = place
+    (number,) = uploaded(library, tmp_path, "pump.md")
+    passage = library.document_passages(number).passages[0]["passage_id"]
+    browser = Browser(url)
+    library.details_desk.set_details(number, DetailsRequest(title="Pumps"))
+    (now,) = [one["document_id"] for one in library.list_documents(source="own").documents]
+    assert now != number
+    assert browser.get(f"{PATH}/{number}").headers["location"] == f"{PATH}/{now}"
+    assert browser.get(f"/console/passages/{passage}").headers["location"].startswith(f"{PATH}/{now}?")
+    (tmp_path / "pump.md").write_text("# pump.md\n\n每 300 小时检查。\n", encoding="utf-8")
+    library.replace_document(now, Given(name="pump.md", path=tmp_path / "pump.md"))
+    assert "300" in browser.get(browser.get(f"{PATH}/{number}").headers["location"]).body
+    (now,) = [one["document_id"] for one in library.list_documents(source="own").documents if one["state"] == "live"]
+    library.delete_document(now)
+    assert browser.get(f"{PATH}/{number}").status == 404

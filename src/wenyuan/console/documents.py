@@ -65,8 +65,16 @@ async def opened(visit: Visit) -> Response:
 
 
 async def shown(visit: Visit) -> Response:
-    """A document: its passages in order, beside images of the pages."""
-    return await document_page(visit, visit.request.path_params["document_id"])
+    """A document: its passages in order, beside images of the pages. One that was read or changed since has another number."""
+    number = visit.request.path_params["document_id"]
+    try:
+        return await document_page(visit, number)
+    except Refused as refused:
+        found = await visit.glance("v1", "documents", number, "history") if refused.status == 404 else None
+        held = [one for one in found["versions"] if one["removed_at"] is None] if found else []
+        if not held or str(held[0]["document_id"]) == number:
+            raise
+        return visit.see(f"/console/documents/{held[0]['document_id']}")
 
 
 async def history(visit: Visit) -> Response:
@@ -183,7 +191,7 @@ async def replaced(visit: Visit) -> Response:
         return await document_page(visit, number, 400, failed=file)
     if not file["documents"]:
         return visit.see(f"/console/sources/{told['source_id']}/documents")
-    return visit.see(f"/console/documents/{file['documents'][0]}")
+    return visit.see(f"/console/documents/{file['documents'][0]}?replaced=1")
 
 
 async def restored(visit: Visit) -> Response:

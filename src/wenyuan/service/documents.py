@@ -191,7 +191,8 @@ class DocumentDesk:
         )
 
     def place_of(self, passage_id: int, principal: Principal = LOCAL, *, page: int = 50) -> Mapping[str, Any]:
-        """The document of a passage, and the `after` value of the page of `page` passages that contains it.
+        """The document of a passage, and the `after` value of the page of `page` passages that contains it; of a passage that ended,
+        those of the one with the same words in the same document now.
 
         Raises:
             NotFound: there is no such passage, or none that the caller may see.
@@ -200,6 +201,8 @@ class DocumentDesk:
         if page < 1:
             raise InvalidRequest(msg("{place} {fault}", place="page", fault=msg("must be at least {limit}", limit=1)))
         sources, found = self._sources(principal), None
+        if self.catalog.source_of_passage(passage_id) not in sources:
+            passage_id = self._in_its_place(passage_id, sources)
         if self.catalog.source_of_passage(passage_id) in sources:  # else nothing is read of it: it may be another's
             found = self.catalog.passages([passage_id]).get(passage_id)
         try:
@@ -217,6 +220,14 @@ class DocumentDesk:
             "source_id": found.source_id,
             "after": order[begins - 1] if begins else 0,
         }
+
+    def _in_its_place(self, passage_id: int, sources: Mapping[str, Source]) -> int:
+        """The passage with the same words that the document has now, whose numbers change with each reading and each change of its
+        details; the same number where there is none.
+        """
+        fate = self.catalog.passage_fate(passage_id)
+        heir = (fate.get("replaced_by") or {}) if fate.get("source_id") in sources else {}
+        return int(heir.get("passage_id") or passage_id)
 
     def _sources(self, principal: Principal) -> Mapping[str, Source]:
         """The sources visible to a caller; for an agent, those it may read that are in force today."""
