@@ -31,6 +31,26 @@ def test_a_conflict_is_shown_side_by_side_and_decided(tmp_path: Path) -> None:
         moved = browser.post(
             f"/console/conflicts/{one.conflict_id}", {"decision": "second", "note": "newer", "source": ""}
         )
-        assert moved.count("li.card") == 0
+        assert moved.status == 303
+        shown = browser.get(moved.location)
+        assert shown.count("li.card") == 0 and "Noted: " in shown.text(".notice.good")
         held = browser.get("/console/conflicts", state="second")
         assert "as was decided" in held.text("li.card") and "newer" in held.text("li.card")
+
+
+def test_whoever_searches_is_told_what_was_decided(tmp_path: Path) -> None:
+    """Beside the passage that lost stands which one holds instead, beside the other that it holds; before, that nobody decided."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text(RULES, "utf-8")
+    (tmp_path / "more" / "b.txt").write_text(TALK, "utf-8")
+    with console(tmp_path) as (url, library):
+        library.add(Source(source_id="more", path=str(tmp_path / "more")))
+        library.conflicts.find()
+        (one,) = library.conflicts.listed()
+        browser = Browser(url, "zh")
+        before = browser.get("/console/search", q="客户投诉多久回复").text("#answer")
+        assert before.count("存在矛盾") == 2
+        library.conflicts.decide(one.conflict_id, "first")
+        after = browser.get("/console/search", q="客户投诉多久回复").text("#answer")
+        assert "存在矛盾" not in after
+        assert after.count("以此处为准（依判定）") == after.count("》为准（依判定）") == 1

@@ -38,7 +38,10 @@ def test_a_decision_moves_it_and_can_be_taken_back(place: tuple[str, Any]) -> No
     """Out of scope with a note: it is not open any more, and stands among the others with the note."""
     browser = Browser(place[0])
     said = {"decision": "out_of_scope", "note": "not ours", "days": "30"}
-    assert browser.post(f"/console/gaps/{digest_of(ASKED)}", said).location == "/console/gaps?days=30"
+    assert (
+        browser.post(f"/console/gaps/{digest_of(ASKED)}", said).location
+        == "/console/gaps?days=30&decided=out_of_scope"
+    )
     assert browser.get("/console/gaps").count("li.card") == 0
     assert "not ours" in browser.get("/console/gaps", state="out_of_scope").text("li.card")
     browser.post(f"/console/gaps/{digest_of(ASKED)}", {"decision": "open", "days": "30"})

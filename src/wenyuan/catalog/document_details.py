@@ -20,7 +20,6 @@ from wenyuan.catalog.writes import check_vectors, replace_row
 from wenyuan.core.document_details import DocumentDetails, StatedDetails, details_as_json, details_of_json
 from wenyuan.core.model import Facet, NewPassage
 
-
 _VERSION = "version"
 """Beside what a file says: its number among the versions of the file."""
 
@@ -192,7 +191,7 @@ class StoredDetails:
                 connection.execute(document_details.update().where(c.detail_id == row["detail_id"]).values(change))
 
 
-def _kept(row: Mapping[str, Any]) -> KeptDetails:
+def _kept(row: sa.RowMapping) -> KeptDetails:
     return KeptDetails(
         said=StatedDetails(row["said"]), read=details_of_json(row["read"]), reason=row["reason"], actor=row["actor"],
         at=row["at"], version=row["read"].get(_VERSION, 0),

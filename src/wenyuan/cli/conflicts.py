@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -142,3 +143,11 @@ _COMMANDS: Commands = {
     "decide": (decide, "Say which one holds."),
 }
 add_commands(app, _COMMANDS)
+
+
+def disputed(terminal: Terminal, told: Mapping[str, Any]) -> str:
+    """What contradicts a passage, in a line, and which of both holds as far as that is known."""
+    said = {"other": told["other"], "title": told["other_title"]}
+    if not told["holds"]:
+        return terminal.text("verify_disputed", **said)
+    return terminal.text(f"verify_disputed_{told['holds']}", **said, why=terminal.text(f"conflict_by_{told['why']}"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.conflicts import disputed
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened
 from wenyuan.cli.registry import stars
 from wenyuan.cli.snippets import Piece, snippet, wrapped
@@ -242,7 +243,7 @@ def _show_hit(
     for copy in copies:
         terminal.show(Text(f"    {terminal.text('also_in', uri=printable(copy.uri))}", style="dim"), wrap=False)
     for told in passage.disputes:
-        said = terminal.text("verify_disputed", other=told["other"], title=told["other_title"])
+        said = disputed(terminal, told)
         terminal.show(Text(f"    {printable(said)}", style="yellow"), wrap=False)
     _show_wrapped(terminal, snippet(body(passage.text, (passage.title, *passage.headings)), query))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wenyuan.cli.conflicts import disputed
 from wenyuan.cli.options import day, opened
 from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import FILE_NAME, SHOWN, indented
@@ -95,7 +96,7 @@ def _show_verdict(terminal: Terminal, number: int, one: JudgedClaim) -> None:
         indented(terminal, f"「{printable(quote)}」" if terminal.language == "zh" else f"“{printable(quote)}”")
         indented(terminal, printable(f"{passage.title or passage.source_id} {stars(passage.trust)} <{passage.uri}>"))
         for told in disputes_of(passage, quoted.start, quoted.end):
-            said = terminal.text("verify_disputed", other=told["other"], title=told["other_title"])
+            said = disputed(terminal, told)
             indented(terminal, printable(said))
     if one.verdict == "not_judged":
         indented(terminal, terminal.text("verify_nearest"))

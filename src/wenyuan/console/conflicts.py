@@ -45,7 +45,7 @@ async def decided(visit: Visit) -> Response:
     with suppress(ValueError):
         body["decided_at"] = float(form["decided_at"])
     await visit.post("v1", "conflicts", visit.request.path_params["conflict_id"], body=body)
-    return visit.see(visit.address("/console/conflicts", source=form["source"]))
+    return visit.see(visit.address("/console/conflicts", source=form["source"], decided=form["decision"]))
 
 
 async def found(visit: Visit) -> Response:

@@ -56,7 +56,7 @@ async def decided(visit: Visit) -> Response:
     if form["decision"] == "later" and form["until"]:
         body["until"] = form["until"]
     await visit.post("v1", "gaps", visit.request.path_params["gap_id"], body=body)
-    return visit.see(visit.address("/console/gaps", days=days, agent=form["agent"]))
+    return visit.see(visit.address("/console/gaps", days=days, agent=form["agent"], decided=form["decision"]))
 
 
 def _seen(form: Form) -> dict[str, object]:

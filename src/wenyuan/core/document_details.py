@@ -53,7 +53,9 @@ class StatedDetails:
 
     def without_days(self) -> StatedDetails:
         """As they hold for another version of the file, which has days of its own."""
-        return StatedDetails({name: value for name, value in self.values.items() if not name.startswith("effective_")})
+        return StatedDetails(
+            {name: value for name, value in self.values.items() if not name.startswith("effective_")}
+        )
 
     def over(self, read: DocumentDetails) -> DocumentDetails:
         """The details of a document whose file says `read`.

@@ -255,6 +255,27 @@ def test_a_person_is_erased_from_notes_on_decisions(house: Any) -> None:
     assert after.state == "first" and "欧阳雪松" not in after.decision.note
 
 
+@pytest.mark.parametrize(
+    ("language", "lost", "held"),
+    [
+        ("zh", "为准（依判定）：", "以此处为准（依判定）"),
+        ("en", "holds instead (as was decided)", "This one holds (as was decided)"),
+    ],
+)
+def test_the_command_line_says_which_statement_holds(house: Any, language: str, lost: str, held: str) -> None:
+    """Of a search and of a verdict, in both languages."""
+    house.conflicts.find()
+    (one,) = house.conflicts.listed()
+    house.conflicts.decide(one.conflict_id, "first")
+    folder = str(house.folder)
+    house.close()
+    said = ("--library", folder, "--lang", language)
+    found = " ".join(run("search", "客户投诉多久回复", *said, **ENCODER).stdout.split())
+    assert lost in found and held in found
+    judged = run("verify", one.second.quote, *said, **ENCODER)
+    assert lost in " ".join(judged.stdout.split())
+
+
 def test_the_command_line_lists_shows_and_decides(house: Any) -> None:
     """Without a `find` before; in both languages, and as JSON."""
     folder = str(house.folder)
@@ -272,7 +293,7 @@ def test_the_command_line_lists_shows_and_decides(house: Any) -> None:
     assert "存在矛盾" not in found  # both hold
     run("conflicts", "decide", one["conflict_id"], "--as", "open", "--library", folder, **ENCODER)
     found = run("search", "客户投诉多久回复", "--library", folder, "--lang", "zh", **ENCODER).stdout
-    assert "存在矛盾，《新员工问答》称" in found
+    assert "以此处为准（可信度更高）；《新员工问答》说法不同" in found
     assert run("conflicts", "show", "0" * 16, "--library", folder, **ENCODER).exit_code == 2
 
 
