@@ -128,6 +128,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
     "conflict_": {*_CONFLICTING, *CONFLICT_STATES},
     "conflict_by_": {*get_args(Why), "nobody"} - {""},
     "conflict_side_": ("first", "second"),
+    "verify_disputed_": ("this", "other"),
     "audit_why_": {*REASONS, "top_k"},
     "withheld_": {*REASONS, "top_k"},
     "did_": audit_records._DID,
@@ -171,6 +172,7 @@ COMMAND_LINE: Mapping[str, Iterable[str]] = {
 CONSOLE: Mapping[str, Iterable[str]] = {
     "fig_": _FIGURES,
     "review_did_": ("approve", "reject"),
+    "verify_disputed_": ("this", "other"),
     "eval_": {"better", "worse", "no difference", *PLACES},
     "eval_stage_": _STAGES["eval_at"],
     "eval_wrongly_": ("refused", "answered"),
