@@ -17,6 +17,7 @@ from http_door import assert_problem
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
 from wenyuan.core.model import Source
+from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.impact.finder import nearest_sentences
 from wenyuan.service.operations.change_review import ReviewThread
 from wenyuan.service.search.searcher import SearchRequest
@@ -69,6 +70,18 @@ def test_answers_on_a_changed_sentence_read_otherwise_and_those_on_its_neighbour
     assert (worst.outcome, worst.count, worst.question) == ("differs", 2, ASKED)
     assert "24 小时" in worst.was and "48 小时" in worst.now
     assert (other.outcome, other.question) == ("same", HOTLINE)
+
+
+def test_a_change_is_connected_with_answers_that_quoted_the_text_under_a_former_number(
+    house: Any, tmp_path: Path
+) -> None:
+    """A title that somebody sets gives the passages other numbers; what was asked before still rests on the clause that changes then."""
+    ask(house, ASKED, "员工每年几天年假")
+    house.details_desk.set_details(int(number_of(house)), DetailsRequest(title="客户服务制度"))
+    assert house.change_review.review().impact.resting == 0
+    change(house, tmp_path, CHANGED)
+    found = house.change_review.review().impact
+    assert (found.answers, found.differs) == (2, 1) and found.examples[0].question == ASKED
 
 
 def test_it_is_told_who_asked_and_for_what(house: Any, tmp_path: Path) -> None:

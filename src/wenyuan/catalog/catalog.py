@@ -333,6 +333,7 @@ class Catalog:
     past_document = delegate("history", PastDocuments.past_document)
     past_documents = delegate("history", PastDocuments.past_documents)
     past_texts = delegate("history", PastDocuments.past_texts)
+    removed_texts = delegate("history", PastDocuments.removed_texts)
 
     kept_sentences = delegate("contexts", StoredContextSentences.kept_sentences)
     keep_sentences = delegate("contexts", StoredContextSentences.keep_sentences)

@@ -57,6 +57,17 @@ class PastDocuments:
         with self.database.reading("reading the history of a document") as connection:
             return [_past(row) for row in connection.execute(query).mappings()]
 
+    def removed_texts(self, after: int, upto: int) -> frozenset[tuple[str, str, str]]:
+        """Source, address of the document and digest of the text of the passages that were removed between two changes."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.source_id, d.uri, p.sha256)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(p.removed_seq > after, p.removed_seq <= upto)
+        )
+        with self.database.reading("reading what was removed") as connection:
+            return frozenset((row[0], row[1], row[2]) for row in connection.execute(query))
+
     def past_texts(self, one: PastDocument) -> list[tuple[tuple[str, ...], str]]:
         """Headings and text of a document's passages, in their order; of one that was removed, as they were last."""
         p = t.passages.c

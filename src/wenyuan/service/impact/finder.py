@@ -129,16 +129,19 @@ class Impact:
         seconds: float = MOST_SECONDS,
         progress: Callable[[int, int], None] | None = None,
     ) -> ImpactReport:
-        """What rested on the passages that were removed between two changes of the library.
+        """What rested on the passages that were removed between two changes of the library, under whatever number they were quoted:
+        that is another one after each change of their document's details.
 
         Raises:
             KnowledgeError: the audit is switched off: nothing can be known.
         """
         removed = {one.passage_id for one in self.catalog.changes(after, upto, vectors=False) if one.row is None}
+        texts = self.catalog.removed_texts(after, upto)
         places: dict[str, set[str]] = {}
 
         def quotes(entry: Entry) -> bool:
-            if entry["passage_id"] not in removed:
+            told = entry["source_id"], _document(entry["uri"]), entry.get("sha256")
+            if entry["passage_id"] not in removed and told not in texts:
                 return False
             places.setdefault(entry["source_id"], set()).add(_document(entry["uri"]))
             return True
