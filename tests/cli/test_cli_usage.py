@@ -126,6 +126,13 @@ def test_a_group_without_a_command_shows_its_help() -> None:
     assert "Failed" not in done.output
 
 
+def test_nothing_typed_at_all_shows_help() -> None:
+    """The first that many type is the name of the program."""
+    done = run()
+    assert "wenyuan demo" in done.output
+    assert not isinstance(done.exception, Exception) or isinstance(done.exception, SystemExit)
+
+
 class Broken(BaseHTTPRequestHandler):
     """A service elsewhere that has lost its mind."""
 

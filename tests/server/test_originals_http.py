@@ -35,6 +35,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             library.add(wenyuan.Source(source_id=name, path=str(folder / name), domain="wiki", **terms))
         (folder / "manual" / "page.html").write_text("<h1>T</h1><p>客户投诉<script>alert(1)</script></p>")
         (folder / "manual" / "known.md").write_text("# 名单\n\n身份证 11010519491231002X。\n", encoding="utf-8")
+        (folder / "manual" / "said.mdx").write_text(
+            "# 说明\n\n周五放假。<!-- 身份证 11010519491231002X -->\n", encoding="utf-8"
+        )
         library.ingest("manual")
         yield url, library, folder
 
@@ -93,8 +96,12 @@ def test_terms_forbid_the_copy_and_not_the_look_of_who_keeps_the_library(served:
 
 
 def test_what_redaction_takes_out_is_not_given_by_the_back_door(served: Served) -> None:
-    """Neither a source that is not public, nor a document of which something was taken out; its keeper sees both."""
-    for where in (of(served, "staff"), of(served, "manual", ".md")):
+    """Neither a source that is not public, nor a document of which something was taken out, nor one that has it in a comment.
+
+    Its keeper sees all of them.
+    """
+    for where in (of(served, "staff"), of(served, "manual", ".md"), of(served, "manual", ".mdx")):
+        assert asked(served, where + "/original/state", "search").json["download"] is False
         assert_problem(asked(served, where + "/original", "search"), 403, "not_permitted")
         assert_problem(asked(served, where + "/original", "search", "registry", agent="other"), 403, "not_permitted")
         assert asked(served, where + "/original", "search", "registry").status == 200

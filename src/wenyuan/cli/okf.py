@@ -67,7 +67,7 @@ def export(
 ) -> None:
     """Write the documents of sources as a bundle into a new folder.
 
-    Left out are documents with readers, and those whose terms do not allow to give the whole.
+    Left out are documents with readers, and those whose terms do not allow to give the whole: then the exit code is 3.
 
     Example:
       wenyuan okf export ./out
@@ -83,6 +83,10 @@ def export(
     terminal.document({"status": "SUCCESS", **asdict(report)})
     for uri, why in list(report.left_out.items())[:_SHOWN]:
         terminal.show(printable(f"{uri}: {terminal.own(why)}"))
+    for stands, named in list(report.renamed.items())[:_SHOWN]:
+        terminal.show(printable(terminal.text("okf_renamed", name=" ".join(named.split()), stands=stands)))
+    if len(report.renamed) > _SHOWN:
+        terminal.say("okf_more", count=len(report.renamed) - _SHOWN)
     terminal.say("okf_written", folder=report.folder, count=report.concepts, verbatim=report.verbatim)
     if report.left_out:
         terminal.say("okf_left_out", count=len(report.left_out))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -294,7 +295,7 @@ _MUST_BE = {
 def foreseen(args: Sequence[str]) -> Terminal:
     """Language and format for errors about arguments that may not parse; options count wherever they are."""
     terminal = Terminal(as_json="--json" in args)
-    for option, value in zip(args, [*args[1:], ""], strict=True):
+    for option, value in zip_longest(args, args[1:], fillvalue=""):
         name, _, given = option.partition("=")
         if name == "--lang" and (given or value) in ("zh", "en"):
             terminal.language = given or value

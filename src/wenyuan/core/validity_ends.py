@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from wenyuan.core.errors import Fault, did_you_mean, msg
@@ -33,6 +34,38 @@ def effective_ends(items: Sequence[Validity], *, undated: date | None = None) ->
         for old in item.supersedes:
             ends[old] = min(eve, ends[old] or eve)
     return ends
+
+
+def without_circles(items: Sequence[Validity]) -> tuple[list[Validity], frozenset[str]]:
+    """The items without what supersedes itself, directly or by way of others, and the ids of those in such circles.
+
+    Those that supersede nothing that is left, and those that nothing left supersedes, are taken away until none is:
+    what remains is in a circle, or between two.
+    """
+    olds = {item.id: set(item.supersedes) for item in items}
+    news: dict[str, set[str]] = {}
+    for new, named in olds.items():
+        for old in named:
+            news.setdefault(old, set()).add(new)
+    left = set(olds)
+    for ways, back in ((olds, news), (news, olds)):
+        count = {one: sum(other in left for other in ways.get(one, ())) for one in left}
+        todo = [one for one, number in count.items() if not number]
+        while todo:
+            one = todo.pop()
+            left.discard(one)
+            for other in back.get(one, ()):
+                if other in left:
+                    count[other] -= 1
+                    if not count[other]:
+                        todo.append(other)
+    kept = [
+        replace(item, supersedes=tuple(old for old in item.supersedes if old not in left))
+        if item.id in left
+        else item
+        for item in items
+    ]
+    return kept, frozenset(left)
 
 
 def _unclear(items: Sequence[Validity], known: Mapping[str, Validity], undated: date | None) -> Iterator[Fault]:

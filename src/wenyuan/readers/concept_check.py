@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.okf import RESERVED, SUPERSEDED_BY, instant, is_concept, verifications
-from wenyuan.readers.markdown import front_matter
+from wenyuan.readers.markdown import front_matter, read_markdown
 
 _STATUSES = ("draft", "stable", "deprecated")
 _ROOT_KEYS = ("okf_version", "title", "description")
@@ -41,7 +41,7 @@ def concept_findings(content: bytes, *, name: str, at_root: bool, strict: bool) 
         ``superseded_by``, as written.
     """
     try:
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         found = FileFinding("error", "utf8", msg("is not UTF-8 (byte {place})", place=error.start))
         return _outcome([found], {}, "")
@@ -54,7 +54,16 @@ def concept_findings(content: bytes, *, name: str, at_root: bool, strict: bool) 
     if front is None or not is_concept(front):
         why = "has no front matter" if front is None else "has no type in its front matter"
         return _outcome([FileFinding("error" if strict else "warning", "no_concept", why)], {}, body)
-    return _outcome(list(_concept(front)), front, body)
+    return _outcome([*_concept(front), *_unread(content, name)], front, body)
+
+
+def _unread(content: bytes, name: str) -> Iterator[FileFinding]:
+    """Why a library would not take a concept in."""
+    try:
+        read_markdown(content, uri=name, name=name)
+    except DocumentRejected as error:
+        why = error.message.removeprefix(f"{name}: ")
+        yield FileFinding("warning", "not_read", msg("will not be taken in: {error}", error=why))
 
 
 def _outcome(findings: Sequence[FileFinding], front: Mapping[str, Any], body: str) -> Mapping[str, Any]:

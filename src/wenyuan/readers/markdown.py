@@ -40,6 +40,8 @@ _KINDS: dict[str, BlockKind] = {
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _TOML = re.compile(r"\+\+\+[ \t]*\n((?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER = 65_536
+_MOST_INTEGER, _MOST_DIGITS = 2**63, 10**400
+_BEGINS = re.compile(r"""---[ \t]*\n(?:[ \t]*(?:#.*)?\n){0,20}["']?[^\W\d][\w .\-]{0,80}["']?[ \t]*:(?=[ \t\n])""")
 _MAX_NESTED = 50  # brackets in front matter
 _BRACKET = re.compile(r"[\[\]{}]")
 _ENTRY = re.compile(r"([^\s:：#\-][^:：]*)(?::[ \t]+|：[ \t]*)(.*\S)")
@@ -337,7 +339,7 @@ def front_matter(text: str) -> tuple[Mapping[str, Any] | None, str]:
     Raises:
         DocumentRejected: it is no mapping of YAML.
     """
-    match = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
+    match = _in_front(text)
     if match is None:
         return None, text
     entries, notes = _entries(match[1])
@@ -346,11 +348,25 @@ def front_matter(text: str) -> tuple[Mapping[str, Any] | None, str]:
     return entries, text[match.end() :]
 
 
+def _in_front(text: str, name: str = "") -> re.Match[str] | None:
+    """Front matter in YAML; None where there is none.
+
+    Raises:
+        DocumentRejected: it is longer than what is read of it: what it says of readers and days may not be lost.
+    """
+    match = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
+    if match is None and len(text) > _MAX_FRONT_MATTER and _BEGINS.match(text):
+        behind = text[_MAX_FRONT_MATTER - 4 :]
+        if "\n---" in behind or "\n..." in behind:
+            why = msg("its front matter is longer than {most} characters", most=f"{_MAX_FRONT_MATTER:,}")
+            raise rejected(why, name) if name else DocumentRejected(why)
+    return match
+
+
 def _front_matter(text: str, name: str) -> _Front:
-    head = text[:_MAX_FRONT_MATTER]
-    match = _FRONT_MATTER.match(head)
+    match = _in_front(text, name)
     entries, notes = _entries(match[1]) if match else ({}, ())
-    if match is None and (match := _TOML.match(head)):
+    if match is None and (match := _TOML.match(text[:_MAX_FRONT_MATTER])):
         entries, notes = _toml(match[1])
     if match is None or not entries:
         return _Front()
@@ -418,6 +434,8 @@ def _facet(value: Any) -> Facet | None:
         return clean(value)[0]
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if isinstance(value, int) and abs(value) >= _MOST_INTEGER:
+        return None if abs(value) >= _MOST_DIGITS else str(value)  # longer than Python writes one, or databases keep
     if isinstance(value, (int, float)):  # and bool, which is an int
         return value
     if isinstance(value, (date, datetime)):

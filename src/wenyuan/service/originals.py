@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _KEPT = 32_000_000  # bytes of pictures
+_MAY_HOLD = "its original may hold what was taken out of the text: only who keeps the library sees it"
 _TAKEN_OUT = ("⟦", "**", ".*.*")  # what redaction writes has one of these in it
 
 
@@ -126,8 +127,7 @@ class Originals:
         """
         origin, source = self._found(document_id, principal)
         try:
-            self._check_may_see(origin, source, principal)
-            name = self._as_read(origin, source).name
+            name = self._seen(origin, source, principal).name
         except (NotPermitted, OriginalUnavailable) as error:
             return OriginalState(reason=str(error))
         try:
@@ -145,11 +145,18 @@ class Originals:
             OriginalGone, OriginalChanged, OriginalUnavailable: the file is not there as it was read.
         """
         origin, source = self._found(document_id, principal)
-        self._check_may_see(origin, source, principal)
         self._check_may_copy(source)
-        found = self._as_read(origin, source)
+        found = self._seen(origin, source, principal)
         self._record_access(origin, principal, door)
         return found
+
+    def holds_more(self, content: bytes, source: Source) -> bool:
+        """Whether a text file has, where the reader does not look (comments, front matter), what redaction takes out."""
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return False
+        return "\0" not in text and self.redacting(source).text(text) != text
 
     def page_picture(
         self, document_id: int, page: int, principal: Principal = LOCAL, *, width: int, door: str = "page"
@@ -166,8 +173,7 @@ class Originals:
             DocumentRejected: there is no such page, or it cannot be drawn.
         """
         origin, source = self._found(document_id, principal)
-        self._check_may_see(origin, source, principal)
-        found = self._as_read(origin, source)
+        found = self._seen(origin, source, principal)
         if not self.drawable(found.name):
             raise DocumentRejected("files of its kind have no pages that could be drawn", component=found.name)
         what = (hashlib.sha256(found.content).digest(), found.name, page, width)
@@ -204,13 +210,18 @@ class Originals:
         if keeps_library(principal) and not hides:
             return
         if hides or source.sensitivity != "public" or self.catalog.file_held(origin.source_id, file, _TAKEN_OUT):
-            raise NotPermitted(
-                "its original may hold what was taken out of the text: only who keeps the library sees it"
-            )
+            raise NotPermitted(_MAY_HOLD)
         if self.catalog.file_excluded(origin.source_id, file):
             raise NotPermitted("its original holds what is excluded from answers: only who keeps the library sees it")
         if parse_copyright(source.copyright).excerpt != "allow":
             raise NotPermitted("its terms do not allow to give the whole document")
+
+    def _seen(self, origin: Origin, source: Source, principal: Principal) -> OriginalFile:
+        self._check_may_see(origin, source, principal)
+        found = self._as_read(origin, source)
+        if not keeps_library(principal) and self.holds_more(found.content, source):
+            raise NotPermitted(_MAY_HOLD)
+        return found
 
     @staticmethod
     def _check_may_copy(source: Source) -> None:

@@ -90,7 +90,7 @@ def test_front_matter_that_is_no_mapping_breaks_the_format(check: Check, text: s
 )
 def test_what_a_reader_should_know_breaks_nothing(check: Check, text: str, rule: str) -> None:
     """It is told, and the bundle is one."""
-    report = check({"a.md": text})
+    report = check({"a.md": text, "z.md": "---\ntype: P\n---\nx"})
     assert (_told(report), report.conforms) == ([("a.md", "warning", rule)], True)
 
 
@@ -136,7 +136,7 @@ def test_links_out_of_it_and_too_many_files(check: Check, tmp_path: Path) -> Non
     (tmp_path / "bundle" / "a.md").symlink_to(tmp_path / "secret.md")
     (tmp_path / "bundle" / "up").symlink_to(tmp_path)
     report = check({"b.md": "---\ntype: P\n---\nx"})
-    assert (_told(report), report.concepts) == ([("a.md", "warning", "link")], 1)
+    assert (_told(report), report.concepts) == ([("up", "warning", "link"), ("a.md", "warning", "link")], 1)
     cut = check({f"{n}.md": "---\ntype: P\n---\nx" for n in range(5)}, most=3)
     assert (cut.conforms, "3" in cut.cut) == (False, True)
 
@@ -148,3 +148,62 @@ def test_what_is_not_there_or_is_no_text(check: Check, tmp_path: Path, sandbox: 
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle" / "a.md").write_bytes(b"---\ntype: \xff\n---\n")
     assert _told(check({})) == [("a.md", "error", "utf8")]
+
+
+@pytest.mark.parametrize("files", [{}, {"README.md": "# Read me\n"}, {"run.py": "x = 1\n"}])
+def test_a_folder_without_concepts_is_no_bundle(check: Check, tmp_path: Path, files: dict[str, str]) -> None:
+    """Also an empty one; where its index says that it is one, nothing is missing."""
+    (tmp_path / "bundle").mkdir()
+    report = check(files)
+    assert (".", "error", "no_concepts") in _told(report)
+    assert not report.conforms
+    assert check({"index.md": '---\nokf_version: "0.3"\n---\n# Shop\n'}).conforms
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "title: [x]\n",
+        "title: true\n",
+        "effective_from: x\n",
+        "effective_from: 2026-02-01\neffective_until: 2026-01-01\n",
+    ],
+)
+def test_the_check_foretells_what_is_not_taken_in(check: Check, front: str) -> None:
+    """It reads as a library does."""
+    assert ("a.md", "warning", "not_read") in _told(check({"a.md": f"---\ntype: P\n{front}---\nx\n"}))
+
+
+def test_front_matter_alone_and_numbers_of_any_length(check: Check) -> None:
+    """A concept without text is not taken in; a number that is longer than any database keeps is no obstacle."""
+    told = _told(
+        check({"a.md": "---\ntype: P\n---\n", "b.md": f"---\ntype: P\nx: 0x{'f' * 5000}\ny: {9**30}\n---\nx\n"})
+    )
+    assert told == [("a.md", "warning", "not_read")]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_line_ends_of_every_system(check: Check, tmp_path: Path, end: str) -> None:
+    """A file with any of them is a concept."""
+    (tmp_path / "bundle").mkdir()
+    (tmp_path / "bundle" / "a.md").write_bytes(f"---{end}type: P{end}---{end}x{end}".encode())
+    assert (check({}).concepts, _told(check({}))) == (1, [])
+
+
+def test_links_are_followed_as_a_library_does(check: Check, tmp_path: Path) -> None:
+    """A link to a file of the bundle is that file; what leads out, and folders, are named."""
+    (tmp_path / "bundle").mkdir()
+    (tmp_path / "out.md").write_text("---\ntype: P\n---\nx\n")
+    for name, target in (("in.md", "a.md"), ("out.md", "../out.md"), ("folder", ".")):
+        (tmp_path / "bundle" / name).symlink_to(target)
+    report = check({"a.md": "---\ntype: P\n---\nx\n"})
+    assert report.concepts == 2
+    assert {(path, rule) for path, _, rule in _told(report)} == {("out.md", "link"), ("folder", "link")}
+
+
+def test_front_matter_that_is_too_long_says_so(check: Check) -> None:
+    """It is not called absent."""
+    report = check({"a.md": "---\ntype: P\nx: " + "y" * 70_000 + "\n---\nx\n"})
+    assert [(one.rule, "longer than 65,536" in one.message) for one in report.findings if one.path == "a.md"] == [
+        ("front_matter", True)
+    ]

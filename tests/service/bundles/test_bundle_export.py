@@ -163,6 +163,83 @@ def test_concepts_that_supersede_one_another_are_named(tmp_path: Path) -> None:
     _written(tmp_path / "bundle", files)
     run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
     told = json.loads(run("add", f"okf:{tmp_path / 'bundle'}", "--source", "x", "--json", code=3).stdout)
-    assert "supersedes itself" in " ".join(told["report"]["failed"].values())
+    assert "in a circle, so none of them ends: a.md, b.md" in " ".join(told["report"]["failed"].values())
     states = [one["state"] for one in json.loads(run("document", "list", "--json").stdout)["documents"]]
     assert states.count("live") == 2
+
+
+def _concept(**front: str) -> str:
+    lines = "".join(f"{key}: {value}\n" for key, value in front.items())
+    return f"---\ntype: Policy\n{lines}---\n\nThe river rises in spring.\n"
+
+
+def test_a_circle_keeps_nothing_else_in_force(tmp_path: Path) -> None:
+    """What is superseded beside it ends; what names nothing stays, and is told; all circles are told by names."""
+    files = {
+        "a.md": _concept(superseded_by="b.md"), "b.md": _concept(superseded_by="a.md"), "s.md": _concept(superseded_by="s.md"),
+        "old.md": _concept(superseded_by="sub/newer.md"), "sub/newer.md": _concept(superseded_by="../newest.md"),
+        "newest.md": _concept(), "lost.md": _concept(superseded_by="gone.md"),
+    }  # fmt: skip
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    bundle = _written(tmp_path / "bundle", files)
+    report = json.loads(run("add", f"okf:{bundle}", "--source", "x", "--json", code=3).stdout)["report"]
+    assert [one.rpartition(": ")[2] for one in report["failed"].values()] == ["a.md, b.md, s.md"]
+    assert [(uri.rpartition("/")[2], "gone.md" in notes[0]) for uri, notes in report["notes"].items()] == [
+        ("lost.md", True)
+    ]
+    listed = json.loads(run("document", "list", "--json").stdout)["documents"]
+    assert {one["uri"].rpartition("/")[2] for one in listed if one["state"] == "superseded"} == {"old.md", "newer.md"}
+
+
+def test_a_successor_is_looked_for_beside_the_file(tmp_path: Path) -> None:
+    """One of the same name in another folder, though it began long ago, ends nothing; with a slash, the root's is meant."""
+    files = {
+        "new.md": _concept(effective_from="2020-01-01"), "x/new.md": _concept(effective_from=LATER), "y/new.md": _concept(),
+        "x/old.md": _concept(superseded_by="new.md"), "y/old.md": _concept(superseded_by="/new.md"),
+    }  # fmt: skip
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    run("add", f"okf:{_written(tmp_path / 'bundle', files)}", "--source", "x")
+    listed = json.loads(run("document", "list", "--json").stdout)["documents"]
+    ended = {one["uri"].partition("/bundle/")[2]: one["effective_until"] for one in listed if "old" in one["uri"]}
+    assert ended == {
+        "x/old.md": (date.fromisoformat(LATER) - timedelta(days=1)).isoformat(),
+        "y/old.md": "2019-12-31",
+    }
+
+
+@pytest.mark.parametrize("sensitivity", ["internal", "confidential", "restricted"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntype: P\n# call 13800138000\n---\nThe river.\n",
+        "---\ntype: P\n---\nThe river. <!-- 13800138000 -->\n",
+        "---\ntype: P\nparameters: [{name: p, default: '13800138000'}]\n---\nThe river.\n",
+        "---\ntype: P\n---\nThe river.\n\n<p hidden>13800138000</p>\n",
+    ],
+)
+def test_what_a_reader_does_not_look_at_is_not_exported(tmp_path: Path, sensitivity: str, text: str) -> None:
+    """A file holds more than its text: where redaction would take something out of that, the text alone is written."""
+    bundle = _written(tmp_path / "bundle", {"a.md": text})
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    run("add", f"okf:{bundle}", "--source", "x", "--sensitivity", sensitivity)
+    told = json.loads(run("okf", "export", str(tmp_path / "out"), "--json").stdout)
+    assert (told["concepts"], told["verbatim"]) == (1, 0)
+    written = "".join(one.read_text("utf-8") for one in (tmp_path / "out").rglob("*.md"))
+    assert "The river" in written
+    assert "13800138000" not in written
+
+
+def test_names_are_kept_or_told(tmp_path: Path) -> None:
+    """Of concepts whose names not every file system takes; and what is no UTF-8 comes as its text."""
+    names = ["a b#c.md", "a%20b.md", "UPPER.MD", "政策🦀.md", "x" * 220 + ".md", "a:b.md"]
+    bundle = _written(tmp_path / "bundle", {name: _concept(title="T") for name in names})
+    (bundle / "gbk.md").write_bytes("---\ntype: P\ntitle: 河流\n---\n河流很长，流过平原，最后入海。\n".encode("gbk"))
+    run = runner(tmp_path / "library", WENYUAN_ENCODER__KIND="none")
+    run("add", f"okf:{bundle}", "--source", "x")
+    out = tmp_path / "out"
+    told = json.loads(run("okf", "export", str(out), "--json").stdout)
+    assert (told["concepts"], told["verbatim"], told["renamed"]) == (7, 6, {"a_b.md": "a:b.md"})
+    assert all((out / name).read_bytes() == (bundle / name).read_bytes() for name in names[:-1])
+    assert "河流很长" in (out / "gbk.md").read_text("utf-8")
+    assert "a:b.md is called a_b.md" in run("okf", "export", str(tmp_path / "again")).output
+    assert json.loads(run("okf", "check", str(out), "--json").stdout)["conforms"] is True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -79,6 +78,9 @@ class BundleCheck:
         self._report.version = self._version() if "index.md" in self._paths else ""
         for path in files:
             self._look(path)
+        if not self._report.concepts and not self._report.version and self._report.conforms:
+            nothing = "holds no concept: no Markdown file whose front matter has a type"
+            self._note(".", "error", "no_concepts", nothing)
         self._check_links()
         return self._report
 
@@ -91,10 +93,13 @@ class BundleCheck:
                 msg("cannot look into {path}: {strerror}", path=error.filename, strerror=error.strerror)
             )
 
+        root = self._folder.resolve()
         for where, folders, names in os.walk(self._folder, onerror=refuse):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
+            here = Path(where).relative_to(self._folder).as_posix()
+            self._note_links([PurePosixPath(here, name).as_posix() for name in folders])
             for name in sorted(names):
-                path = PurePosixPath(Path(where).relative_to(self._folder).as_posix(), name).as_posix()
+                path = PurePosixPath(here, name).as_posix()
                 if name.startswith("."):
                     continue
                 if len(self._paths) >= self._most:
@@ -103,11 +108,16 @@ class BundleCheck:
                 self._paths.add(path)
                 if not name.casefold().endswith(".md"):
                     continue
-                if stat.S_ISLNK(os.lstat(Path(where, name)).st_mode):
+                if not Path(os.path.realpath(Path(where, name))).is_relative_to(root):
                     self._note(path, "warning", "link", "is a link, and not followed")
                     continue
                 self._report.files += 1
                 yield path
+
+    def _note_links(self, folders: Sequence[str]) -> None:
+        for path in folders:
+            if (self._folder / path).is_symlink():
+                self._note(path, "warning", "link", "is a link, and not followed")
 
     def _version(self) -> str:
         return str(self._findings("index.md", strict=False).get("version") or "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from wenyuan.core.errors import (
     DocumentRejected,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 _PAGE = 200
-_LONGEST = 200  # bytes of a file's name
+_LONGEST = 240  # bytes of a file's name, less than file systems take by what sets names apart
 _MOST_LOGGED = 1_000  # rows of a day
 
 
@@ -48,12 +48,14 @@ class ExportReport:
 
     Attributes:
         verbatim: Of the concepts, how many are the bytes that were read.
+        renamed: Paths of concepts by where they stand in the source, where the two differ by more than ``.md``.
         left_out: Documents that were not written, by source and address, with the reason.
     """
 
     folder: str
     concepts: int = 0
     verbatim: int = 0
+    renamed: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
 
@@ -129,15 +131,18 @@ class BundleExport:
             report.left_out[f"{source.source_id}: {document['uri']}"] = why
             return
         facets = self._facets(document["document_id"])
-        path = next(mount.path(document["uri"]) for mount in self._mounts(source, document["uri"]))
+        mount = self._mounts(source, document["uri"])[0]
+        path = mount.path(document["uri"])
         lines = DocumentText(catalog=self.catalog, document_id=document["document_id"], room=None, deadline=None)
         text = "\n".join(line.text for line in lines.lines())
-        content = self._as_read(document, facets, text)
+        content = self._as_read(document, facets, text, source)
         report.verbatim += content is not None
         if content is None:
             content = concept_text(front_of(document, facets, source, date.today(), path), text).encode()
-        named = path.removeprefix(f"/{source.source_id}/") if alone else path.lstrip("/")
-        written.add(named, content, document, str(facets.get("description") or ""))
+        named = _unescaped(path.removeprefix(f"/{source.source_id}/") if alone else path.lstrip("/"))
+        stands = written.add(named, content, document, str(facets.get("description") or ""))
+        if mount.base and stands not in (named, f"{named}.md"):
+            report.renamed[stands] = named
         report.concepts += 1
 
     def _mounts(self, source: Source, uri: str) -> Sequence[Any]:
@@ -159,8 +164,13 @@ class BundleExport:
         held = self.catalog.passages([number]).get(number)
         return {} if held is None else held.facets
 
-    def _as_read(self, document: Mapping[str, Any], facets: Mapping[str, Facet], text: str) -> bytes | None:
-        """The bytes of a concept of which nothing was taken out or corrected; None where they may not be given, or are gone."""
+    def _as_read(
+        self, document: Mapping[str, Any], facets: Mapping[str, Facet], text: str, source: Source
+    ) -> bytes | None:
+        """The bytes of a concept of which nothing was taken out or corrected; None where they may not be given, or are gone.
+
+        A file holds more than was read of it, such as comments: in all of it there is nothing that redaction takes out.
+        """
         if (
             self.read is None
             or document["media_type"] != "text/markdown"
@@ -170,9 +180,12 @@ class BundleExport:
             return None
         try:
             file = self.originals.original(document["document_id"], door="okf")
+            file.content.decode()  # the format is UTF-8
             read = next(iter(self.read(file.content, document["uri"], file.name)))
-        except (OriginalUnavailable, NotPermitted, NotFound, DocumentRejected, StopIteration):
+        except (OriginalUnavailable, NotPermitted, NotFound, DocumentRejected, StopIteration, UnicodeDecodeError):
             return None  # then its text is written
+        if self.originals.holds_more(file.content, source):
+            return None
         whole = _squeezed(read.text) == _squeezed(text) and read.title == document["title"]
         return file.content if whole and all(facets.get(name) == one for name, one in read.metadata.items()) else None
 
@@ -195,7 +208,8 @@ class _Writing:
         self._entries: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
         self._days: dict[str, list[tuple[str, str]]] = defaultdict(list)
 
-    def add(self, path: str, content: bytes, document: Mapping[str, Any], description: str) -> None:
+    def add(self, path: str, content: bytes, document: Mapping[str, Any], description: str) -> str:
+        """Write a concept; returns the path at which it stands."""
         name = self._free(path)
         file = self._root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -203,6 +217,7 @@ class _Writing:
         folder, _, last = name.rpartition("/")
         self._entries[folder].append((document["title"], quote(last), " ".join(description.split())))
         self._days[str(document["ingested_at"])[:10]].append((document["title"], f"/{quote(name)}"))
+        return name
 
     def finish(self, sources: Sequence[Source]) -> None:
         """Write the indexes and the log."""
@@ -225,19 +240,25 @@ class _Writing:
         """A path that no other file has, and that every file system takes."""
         parts = [_part(part) for part in path.split("/") if part]
         *folders, last = parts or ["document"]
-        stem = last.removesuffix(".md")
-        if f"{stem}.md" in RESERVED:
+        stem, suffix = (last[:-3], last[-3:]) if last.casefold().endswith(".md") else (last, ".md")
+        if f"{stem}{suffix}".casefold() in RESERVED:
             stem += "-document"
-        number, name = 1, "/".join((*folders, f"{stem}.md"))
+        number, name = 1, "/".join((*folders, f"{stem}{suffix}"))
         while name.casefold() in self._used:
             number += 1
-            name = "/".join((*folders, f"{stem}-{number}.md"))
+            name = "/".join((*folders, f"{stem}-{number}{suffix}"))
         self._used.add(name.casefold())
         return name
 
 
 def _squeezed(text: str) -> str:
     return "".join(text.split())
+
+
+def _unescaped(path: str) -> str:
+    """A path with the names that files have: an escape for what a path in a library tells apart is undone."""
+    name, mark, part = path.partition("?")
+    return unquote(name) + mark + part
 
 
 def _part(name: str) -> str:

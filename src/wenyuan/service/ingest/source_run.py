@@ -546,12 +546,15 @@ class SourceRun:
         self.report.notes[self._source.path] = (reason,)
 
     def settle_versions(self) -> None:
-        """End superseded versions. Faults are reported and leave all versions unchanged."""
+        """End superseded versions. Circles are reported; other faults are, too, and leave all versions unchanged."""
         try:
-            for uri, notes in settle(self._to.catalog, self._source.source_id).items():
-                self.report.notes[uri] = (*self.report.notes.get(uri, ()), *notes)
+            notes, circle = settle(self._to.catalog, self._source.source_id)
         except InvalidRequest as error:
-            self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))
+            notes, circle = {}, error.message
+        for uri, told in notes.items():
+            self.report.notes[uri] = (*self.report.notes.get(uri, ()), *told)
+        if circle:
+            self._fail(f"versions of {self._source.source_id}", DocumentRejected(circle))
 
     def settle_contexts(self) -> None:
         """Ask a language model where passages stand, of a source that wants that; what failed is reported."""

@@ -17,21 +17,22 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.model import Document
 from wenyuan.core.okf import SUPERSEDED_BY
 from wenyuan.core.validity import LIST, LiveVersion, Validity
 from wenyuan.core.validity_dates import date_from_name, validity_field, validity_from
-from wenyuan.core.validity_ends import effective_ends
+from wenyuan.core.validity_ends import effective_ends, without_circles
 from wenyuan.service.ingest.versions import series_of, superseded_by
 
 if TYPE_CHECKING:
     from wenyuan.catalog.catalog import Catalog
 
 
+_SHOWN = 20  # names in an error
 _NOT_YET = date.max  # the beginning of a draft
 _UNKNOWN_END = date.min  # the own end of a retired version without a date
 _BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*\Z")
@@ -65,17 +66,28 @@ def _document_name(document: Document) -> Mapping[str, date]:
     return {name: day for name, day in days.items() if day is not None}
 
 
-def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
-    """End superseded versions and reopen those no longer superseded; returns notes by URI.
+class SettledVersions(NamedTuple):
+    """Notes by URI, and which documents supersede one another in a circle; ``""`` where none do."""
+
+    notes: Mapping[str, tuple[str, ...]]
+    circle: str = ""
+
+
+def settle(catalog: Catalog, source_id: str) -> SettledVersions:
+    """End superseded versions and reopen those no longer superseded.
+
+    Documents that supersede one another in a circle supersede nothing; all others do.
 
     Raises:
-        InvalidRequest: documents that supersede one another in a loop, or what is not there.
+        InvalidRequest: something supersedes what is not there.
     """
     live = catalog.live_versions(source_id)
     stated = catalog.stated_files(source_id)
     series, replaced = _series(live), superseded_by([replace(v, uri=stated.get(v.uri, v.uri)) for v in live])
     named, notes = _superseded_ids(live)
-    for successor, olds in _successors(live).items():
+    successors, unknown = _successors(live)
+    notes = {uri: (*notes.get(uri, ()), *unknown.get(uri, ())) for uri in {*notes, *unknown}}
+    for successor, olds in successors.items():
         named.setdefault(successor, []).extend(olds)
     items = [
         Validity(
@@ -92,7 +104,8 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
         for v in live
     ]
     if not any(item.supersedes for item in items) and all(v.own_until == v.effective_until for v in live):
-        return notes
+        return SettledVersions(notes)
+    items, circle = without_circles(items)
     ends = effective_ends(items, undated=date.min)
     changed = {}
     for version in live:
@@ -102,7 +115,15 @@ def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
         if end != version.effective_until:
             changed[version.document_id] = end
     catalog.amend_ends(source_id, changed)
-    return notes
+    return SettledVersions(notes, _in_circle(live, circle))
+
+
+def _in_circle(live: Sequence[LiveVersion], circle: frozenset[str]) -> str:
+    if not circle:
+        return ""
+    names = sorted(_path(v.uri).name for v in live if str(v.document_id) in circle)
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    return msg("supersede one another in a circle, so none of them ends: {names}", names=shown)
 
 
 def _path(uri: str) -> PurePosixPath:
@@ -145,21 +166,39 @@ def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
     return before
 
 
-def _successors(live: Sequence[LiveVersion]) -> Mapping[int, list[str]]:
-    """By document, the ids of those whose front matter says ``superseded_by`` and names it."""
+def _successors(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
+    """By document, the ids of those whose front matter says ``superseded_by`` and names it; by URI, notes on names of nothing."""
     saying = [version for version in live if version.facets.get(SUPERSEDED_BY)]
     if not saying:
-        return {}
+        return {}, {}
     known = _by_name(live)
     found: dict[int, list[str]] = {}
+    notes: dict[str, tuple[str, ...]] = {}
     for version in saying:
-        for name in LIST.split(str(version.facets[SUPERSEDED_BY])):
-            for successor in (
-                _versions_named(unquote(name).strip().lstrip("/"), version, known) if name.strip() else ()
-            ):
-                if successor is not version:
-                    found.setdefault(successor.document_id, []).append(str(version.document_id))
-    return found
+        for name in filter(str.strip, LIST.split(str(version.facets[SUPERSEDED_BY]))):
+            meant = _versions_at(unquote(name.partition("#")[0]).strip(), version, known)
+            for successor in meant:
+                found.setdefault(successor.document_id, []).append(str(version.document_id))
+            if not meant:
+                told = msg(
+                    "superseded_by {name}: there is no such document here, so it does not end",
+                    name=repr(name.strip()[:200]),
+                )
+                notes[version.uri] = (*notes.get(version.uri, ()), told)
+    return found, notes
+
+
+def _versions_at(path: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
+    """The versions that a path means: beside the document; else, and with a slash before it, from the root."""
+    name = path.lstrip("/")
+    found = _versions_named(name, version, known) if name else ()
+    wanted = _bare(PurePosixPath(name))
+    beside = PurePosixPath(normpath(_path(version.uri).parent / wanted))
+    here = [v for v in found if _bare(_path(v.uri)) == beside]
+    if here and not path.startswith("/"):
+        return here
+    least = min((len(_path(v.uri).parts) for v in found), default=0)
+    return [v for v in found if len(_path(v.uri).parts) == least]
 
 
 def _by_name(live: Sequence[LiveVersion]) -> Mapping[str, list[LiveVersion]]:
