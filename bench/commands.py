@@ -72,6 +72,7 @@ def run(command: str, place: Path) -> dict[str, object]:
     import json
 
     to = place / "used.json"
+    (place / "audit.jsonl").unlink(missing_ok=True)  # a file that exists is not written over
     child = _CHILD.format(heavy=HEAVY, to=str(to))
     whole = [sys.executable, "-c", child, *command.split()]
     environment = {**os.environ, "WENYUAN_LIBRARY": str(place / "library")}

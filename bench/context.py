@@ -40,7 +40,8 @@ from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring import fusion
 from wenyuan.core.task_profiles import parse_profile
-from wenyuan.core.text.analysis import has_han, query_terms, terms
+from wenyuan.core.text.analysis import query_terms, terms
+from wenyuan.core.text.folding import has_han
 from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.built_library import default_cache
 from wenyuan.evaluation.corpus import open_corpus, read_lines

@@ -24,7 +24,7 @@ from scoring import opened
 from wenyuan import Library
 from wenyuan.core.ports import Deadline, ModelReply, ModelUse
 from wenyuan.core.scoring.evaluation import ndcg, recall
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.evaluation.built_library import SOURCE_ID, default_cache, entries_of
 from wenyuan.evaluation.questions import JudgedSet, read_judged

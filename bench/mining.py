@@ -29,7 +29,8 @@ import numpy as np
 from scoring import DEPTH, STEPS, K, bare, gain, opened, signed, switched
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.scoring.evaluation import ndcg, reciprocal_rank
-from wenyuan.core.text.synonyms import Synonym, SynonymTable, parse_synonym
+from wenyuan.core.text.synonyms import Synonym, parse_synonym
+from wenyuan.core.text.wordings import SynonymTable
 from wenyuan.evaluation.built_library import default_cache, entries_of
 from wenyuan.evaluation.corpus import open_corpus, read_lines
 from wenyuan.evaluation.questions import JudgedQuery, JudgedSet, read_judged

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring import Step, opened, worth
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.numbers import quantities
 from wenyuan.evaluation.built_library import default_cache, entries_of
 from wenyuan.evaluation.corpus import Corpus, read_lines, record_id

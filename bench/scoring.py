@@ -47,7 +47,8 @@ import numpy as np
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.evaluation import changed
 from wenyuan.core.text import synonyms
-from wenyuan.core.text.analysis import has_han, query_terms, search_terms
+from wenyuan.core.text.analysis import query_terms, search_terms
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.numbers import QUANTITY
 from wenyuan.encoders import graph
 from wenyuan.encoders.builtin import BuiltinEncoder

@@ -30,7 +30,8 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, IndexSpec
-from wenyuan.core.text.analysis import ANALYZER, has_han, search_terms
+from wenyuan.core.text.analysis import ANALYZER, search_terms
+from wenyuan.core.text.folding import has_han
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
 from wenyuan.engines.local.engine import LocalEngine
 from wenyuan.service.query import Query

@@ -18,7 +18,8 @@ import numpy as np
 
 from wenyuan.core.scoring import general_words
 from wenyuan.core.scoring.general_words import FORM, LONGEST, OTHER, THING
-from wenyuan.core.text.analysis import has_han, stemmed
+from wenyuan.core.text.analysis import stemmed
+from wenyuan.core.text.folding import has_han
 
 LATIN, HAN = 14.0, 10
 """Kept are stems with a negative logarithm of their share below the first, and Chinese words that were counted as often as the second."""

@@ -21,7 +21,8 @@ import numpy as np
 from wenyuan.core.scoring import word_neighbours
 from wenyuan.core.scoring.general_words import LONGEST, chinese_figures, latin_figures
 from wenyuan.core.scoring.word_neighbours import LEAST, LIST
-from wenyuan.core.text.analysis import has_han, stemmed
+from wenyuan.core.text.analysis import stemmed
+from wenyuan.core.text.folding import has_han
 from wenyuan.encoders.builtin import load_builtin
 from wenyuan.encoders.graph import HIDDEN
 from wenyuan.encoders.weights import find_weights, read_weights, unpack

@@ -21,8 +21,8 @@ import pytest
 
 import wenyuan
 from command_line import HASHING, run
-from wenyuan.cli.snippets import cells
 from wenyuan.cli.terminal import language_here
+from wenyuan.cli.wrapping import cells
 from wenyuan.i18n.translation import texts, translated
 from wenyuan.runtime.installation import upgrade_command
 

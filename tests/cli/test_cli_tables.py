@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.cli.snippets import cells
 from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.wrapping import cells
 
 ROWS = [
     ("policies", 12, "客户投诉处理管理办法"),

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from wenyuan.cli.demo.acts import SOURCES
 from wenyuan.cli.root import app
-from wenyuan.cli.snippets import cells
-from wenyuan.core.text.analysis import has_han
+from wenyuan.cli.wrapping import cells
+from wenyuan.core.text.folding import has_han
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from wenyuan.cli import help_texts
 from wenyuan.cli.help_page import commands_of
 from wenyuan.cli.root import app
-from wenyuan.cli.snippets import cells
 from wenyuan.cli.terminal import Terminal
-from wenyuan.core.text.analysis import has_han
+from wenyuan.cli.wrapping import cells
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n import translation
 
 CHINESE = Path(translation.__file__).with_name("zh")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.cli.snippets import cells, snippet
+from wenyuan.cli.snippets import snippet
+from wenyuan.cli.wrapping import cells
 from wenyuan.core.text.bodies import body
 from wenyuan.core.text.passage_tables import table_headers
 from wenyuan.core.text.summaries import summarize

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import wenyuan
 from command_line import run
-from wenyuan.cli.snippets import cells, marks, snippet, wrapped
+from wenyuan.cli.snippets import marks, snippet
+from wenyuan.cli.wrapping import cells, wrapped
 from wenyuan.core.text.bodies import body
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.scoring.formula import idf, term_weights
-from wenyuan.core.text.analysis import fold, passage_terms, search_terms, terms
+from wenyuan.core.text.analysis import passage_terms, search_terms, terms
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.numbers import QUANTITY, located, quantities
 
 DIGITS = "零一二三四五六七八九"

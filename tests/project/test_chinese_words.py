@@ -21,7 +21,7 @@ from wenyuan.cli.root import app
 from wenyuan.conformance.runner import CASES
 from wenyuan.core import errors
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n.translation import texts, translated
 
 _LATIN = re.compile(r"(?<![A-Za-z0-9_./:=%<>-])[A-Za-z][A-Za-z_-]+(?![A-Za-z0-9_./:=%-])")

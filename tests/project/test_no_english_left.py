@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from parsed import PACKAGE, code
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n.translation import translated
 
 CHINESE = PACKAGE / "i18n" / "zh"

@@ -13,7 +13,7 @@ import pytest
 
 from parsed import PACKAGE, code
 from wenyuan.core.errors import as_sent, joined, msg, received
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n.translation import translated
 
 TEMPLATES = PACKAGE / "i18n" / "zh" / "templates"

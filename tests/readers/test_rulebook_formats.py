@@ -18,7 +18,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Source
 from wenyuan.core.rules.book import DeclaredSource, Tally
 from wenyuan.core.rules.model import Alias, EntryPlace, Evidence, Node, Statement
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.readers.rulebooks import graphml as rulebooks_graphml
 from wenyuan.readers.rulebooks.export import book_to_jsonl, book_to_yaml
 from wenyuan.readers.rulebooks.form import EntryForm

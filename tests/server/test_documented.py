@@ -13,7 +13,7 @@ from console_door import served as with_pages
 from governed_door import BODIES, OTHER, RIGHT_OF, at, governed_server, key, send
 from http_door import JSON, Answer, assert_problem, call, raw
 from wenyuan.core.errors import received
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n.translation import translated
 from wenyuan.server.problems import PROBLEM_JSON
 

@@ -20,7 +20,7 @@ from wenyuan.core.access import DomainScope, Principal, parse_agent
 from wenyuan.core.errors import ConfigError, EngineUnavailable, LlmError
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
-from wenyuan.core.text.synonyms import Wordings
+from wenyuan.core.text.wordings import Wordings
 from wenyuan.i18n.translation import translated
 from wenyuan.runtime import json_endpoint
 from wenyuan.service.query import LegReport, Query, SearchAnswer

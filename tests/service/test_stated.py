@@ -15,7 +15,7 @@ import wenyuan
 from wenyuan.core.errors import SourceError
 from wenyuan.core.ports import OutsideHit
 from wenyuan.core.stated_addresses import is_script, lies_under, stated_address
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n.translation import translated
 from wenyuan.readers.jsonl import read_jsonl
 

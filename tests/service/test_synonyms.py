@@ -23,7 +23,8 @@ from wenyuan.cli.root import app
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.text.analysis import search_terms
-from wenyuan.core.text.synonyms import MOST_WORDINGS, Synonym, SynonymTable, parse_synonym, stems, synonym_to_wire
+from wenyuan.core.text.synonyms import Synonym, parse_synonym, stems, synonym_to_wire
+from wenyuan.core.text.wordings import MOST_WORDINGS, SynonymTable
 from wenyuan.readers.synonyms import read_synonyms
 
 DOCUMENTS = {

@@ -22,7 +22,7 @@ from wenyuan.cli.root import app
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.task_profiles import TaskProfile, parse_profile, profile_of, profile_to_wire
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.i18n.translation import translated
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest

@@ -25,7 +25,8 @@ from wenyuan.core.scoring.formula import PLAIN
 from wenyuan.core.scoring.fusion import Fusion
 from wenyuan.core.scoring.probability import CURVES
 from wenyuan.core.text.analysis import search_terms
-from wenyuan.core.text.synonyms import Synonym, SynonymTable
+from wenyuan.core.text.synonyms import Synonym
+from wenyuan.core.text.wordings import SynonymTable
 from wenyuan.engines.local.quantisation import faiss
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.search.collection_profile import CollectionProfile

@@ -44,7 +44,7 @@ from wenyuan.core.text.passage_tables import table_headers
 from wenyuan.core.text.signs import moments
 from wenyuan.core.text.structure import clause_keys
 from wenyuan.core.text.summaries import summarize
-from wenyuan.core.text.synonyms import SynonymTable
+from wenyuan.core.text.wordings import SynonymTable
 from wenyuan.core.verification import compared_with, tokens_of
 from wenyuan.llm.replies import object_in
 from wenyuan.readers.selection import READERS, read_guarded, unpack_guarded

@@ -16,8 +16,7 @@ from wenyuan.catalog.documents import batches
 from wenyuan.catalog.rows import context_of, vector_rows
 from wenyuan.catalog.sql import now
 from wenyuan.catalog.writes import check_vectors, passage_row
-from wenyuan.core.context_sentences import KeptSentence
-from wenyuan.core.model import ContextSentence, NewPassage
+from wenyuan.core.model import ContextSentence, KeptSentence, NewPassage
 
 
 class ServedPassage(NamedTuple):

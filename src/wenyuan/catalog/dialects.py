@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import time
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.sql import now
+
+
+
+def _spoken(name: str) -> Any:
+    """SQLAlchemy's module for ``sqlite`` or ``postgresql``: a library needs one of them, and the second takes long to load."""
+    return importlib.import_module(f"sqlalchemy.dialects.{name}")
+
 
 _LOCK = sa.text("SELECT pg_catalog.pg_advisory_xact_lock(:number)")
 
@@ -44,7 +51,7 @@ def creating(table: sa.Table, dialect: str) -> tuple[str, ...]:
     """The statements that create a table with its indexes, in ``sqlite``'s SQL or in ``postgresql``'s; without those
     that are made for the other (``info``).
     """
-    spoken = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}[dialect]()
+    spoken = _spoken(dialect).dialect()
     made: list[Any] = [sa.schema.CreateTable(table)]
     indexes = (index for index in table.indexes if index.info.get("dialect", dialect) == dialect)
     made += [sa.schema.CreateIndex(index) for index in sorted(indexes, key=lambda index: str(index.name))]
@@ -53,8 +60,7 @@ def creating(table: sa.Table, dialect: str) -> tuple[str, ...]:
 
 def insert_new(connection: sa.Connection, table: sa.Table) -> Any:
     """An INSERT that skips rows whose key already exists."""
-    insert: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
-    return insert(table).on_conflict_do_nothing()
+    return _spoken(connection.dialect.name).insert(table).on_conflict_do_nothing()
 
 
 def alone(connection: sa.Connection, number: int) -> None:

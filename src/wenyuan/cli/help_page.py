@@ -40,7 +40,7 @@ class HelpPage:
         """How a command is called."""
         pieces = " ".join(self._words.get(piece, piece) for piece in args.split())
         before = f"{self._words.get('Usage', 'Usage')}: {prog} "
-        from wenyuan.cli.snippets import cells
+        from wenyuan.cli.wrapping import cells
 
         self._lines += self._hanging(before, pieces, cells(before) if cells(before) <= 2 * _FIRST else 8)
 
@@ -64,7 +64,7 @@ class HelpPage:
 
     def write_dl(self, rows: Sequence[tuple[str, str]]) -> None:
         """A list of names, with what is said of each."""
-        from wenyuan.cli.snippets import cells
+        from wenyuan.cli.wrapping import cells
 
         first = min(max(cells(name) for name, _ in rows), _FIRST) + 2
         for name, said in rows:
@@ -107,7 +107,7 @@ class HelpPage:
 
     def _hanging(self, before: str, text: str, indent: int) -> list[str]:
         """The text in lines, the first behind `before` and the others behind as many spaces as `indent` says."""
-        from wenyuan.cli.snippets import cells, wrapped
+        from wenyuan.cli.wrapping import cells, wrapped
 
         lines = [
             "".join(piece for piece, _ in line).rstrip() for line in wrapped([(text, False)], self.width - indent - 1)
@@ -119,7 +119,7 @@ class HelpPage:
 
 def commands_of(line: str, width: int) -> list[str]:
     """A line of an example, broken as a shell allows where it is wider: between words, never within quotes."""
-    from wenyuan.cli.snippets import cells
+    from wenyuan.cli.wrapping import cells
 
     if cells(line) <= width:
         return [line]

@@ -31,7 +31,7 @@ def paragraphs(text: str, language: str) -> str:
 
 def _without_chinese(example: str) -> str:
     """The lines of an example without those that ask in Chinese; all of them where no other is left."""
-    from wenyuan.core.text.analysis import has_han
+    from wenyuan.core.text.folding import has_han
 
     lines = example.split("\n")
     own = [line for line in lines if not has_han(line)]

@@ -330,7 +330,7 @@ def quoted(terminal: Terminal, evidence: Mapping[str, Any]) -> str:
 
 def indented(terminal: Terminal, text: str, *, hanging: str = _INDENT, first: str | None = None) -> None:
     """Print a text wrapped with a hanging indent."""
-    from wenyuan.cli.snippets import wrapped
+    from wenyuan.cli.wrapping import wrapped
 
     lines: Iterable[Any] = wrapped([(printable(text), False)], terminal.out.width - len(hanging) - 2)
     for at, line in enumerate(lines):

@@ -14,8 +14,8 @@ import typer
 from wenyuan.cli.conflicts import disputed
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened
 from wenyuan.cli.registry import stars
-from wenyuan.cli.snippets import Piece, snippet, wrapped
 from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.cli.wrapping import Piece, wrapped
 from wenyuan.core.likelihood import SHOWN, likelihood, percent
 from wenyuan.core.text.bodies import body
 
@@ -228,6 +228,8 @@ def _show_hit(
     terminal: Terminal, query: str, rank: str, hit: Hit, passage: Passage, copies: Sequence[Passage]
 ) -> None:
     from rich.text import Text
+
+    from wenyuan.cli.snippets import snippet
 
     full = round(hit.score * _BAR)
     line = Text(f"{rank:>2}  ")

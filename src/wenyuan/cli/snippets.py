@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from wenyuan.core.text.analysis import fold, query_terms, terms
+from wenyuan.cli.wrapping import Piece, cells
+from wenyuan.core.text.analysis import query_terms, terms
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.numbers import located, quantities
 from wenyuan.core.text.passage_tables import table_headers
 from wenyuan.core.text.structure import CLAUSE, clause_keys
@@ -15,11 +16,8 @@ from wenyuan.core.text.structure import CLAUSE, clause_keys
 _WORD = re.compile(r"[^\W_]+")
 _LATIN = re.compile(r"[a-z0-9]")
 _SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
-# One wide character with the mark of a word at its side, white space, or a word of narrow characters.
-_TOKEN = re.compile(r"\*?[^\s\u0021-\u2e7f]\*?|\s+|[\u0021-\u2e7f]+")
 _BEGUN = re.compile(r"[!-~]{0,20}\s")
 _PARTIAL = re.compile(r"(?<=\s)[!-~]+\Z")
-_CLOSING = frozenset("，。、；：！？）》」』】”’.,;:!?)")
 _WEAK = frozenset(
     "a an and are as at be by can could did do does for from how i if in is it may me my of on or our should so "
     "that the there this to was we what when where which who why will with you your".split()
@@ -28,15 +26,6 @@ _PARTICLES = frozenset("的了吗呢么是在")
 _BEFORE = 24  # characters before the first word that are worth showing
 
 Span = tuple[int, int]
-Piece = tuple[str, bool]
-"""Some text, and whether it is a word of the query."""
-
-
-def cells(text: str) -> int:
-    """Number of terminal columns of a text."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def marks(text: str, query: str) -> list[Span]:
@@ -82,29 +71,6 @@ def _merged(spans: Sequence[Span]) -> Iterator[Span]:
         last = (start, end)
     if last is not None:
         yield last
-
-
-def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
-    """Wrap to lines of at most `width` columns; Chinese may break anywhere, but one closing mark may exceed the
-    width.
-    """
-    line: list[Piece] = []
-    column = 0
-    for piece, marked in pieces:
-        for token in _TOKEN.findall(piece):
-            hangs = column <= width and len(token) == 1 and token in _CLOSING
-            if line and column + cells(token.rstrip()) > width and not hangs:
-                yield line
-                line, column = [], 0
-            if not line and token.isspace():
-                continue
-            if line and line[-1][1] == marked:
-                line[-1] = (line[-1][0] + token, marked)
-            else:
-                line.append((token, marked))
-            column += cells(token)
-    if line:
-        yield line
 
 
 def snippet(text: str, query: str, width: int = 290) -> list[Piece]:

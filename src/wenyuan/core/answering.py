@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from wenyuan.core.model import Passage
 from wenyuan.core.quotation import whole
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.boundaries import Span, sentences
 from wenyuan.core.text.excerpts import document_key
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.injection import visible
 
 # Answers by a language model with evidence: prompts, parsing, and cutting quotes out of the stored text.

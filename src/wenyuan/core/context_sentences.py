@@ -11,11 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from wenyuan.core.model import ContextSentence
-from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.boundaries import sentences
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.injection import instruction_like, visible
 from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.core.tokens import tokens_of
@@ -52,18 +51,6 @@ _IDENTIFIER = re.compile(
     re.ASCII,
 )
 _EDGES = "《》.,;:!?'’"
-
-
-class KeptSentence(NamedTuple):
-    """The stored result of asking a model for a passage's context sentence.
-
-    Attributes:
-        said: None where it was refused.
-        refusal: `Refusal`; ``""`` where it was not.
-    """
-
-    said: ContextSentence | None
-    refusal: str
 
 
 def context_messages(*, title: str, headings: Sequence[str], lead: str, text: str) -> list[Mapping[str, str]]:

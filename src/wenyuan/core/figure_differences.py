@@ -11,8 +11,8 @@ from typing import Literal
 from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import AlignedPair, TokenSpan, words_of
 from wenyuan.core.text.amounts import Frequency, frequencies
-from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.content import GLUE, content_of, share_of
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.numbers import HAN_NUMERALS, unit_of
 from wenyuan.core.text.signs import CURRENCIES
 from wenyuan.core.tokens import BETWEEN, Token, Tokens, folded_places

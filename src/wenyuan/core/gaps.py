@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, Literal, get_args
 
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 GapReason = Literal["nothing", "withheld", "marked_bad", "weak", "asked_again"]
 REASONS: tuple[GapReason, ...] = get_args(GapReason)

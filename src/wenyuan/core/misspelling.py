@@ -28,7 +28,7 @@ def plain(name: str) -> str:
     """A name in lower case, Simplified characters and half-width letters, without separators."""
     folded = unicodedata.normalize("NFKC", name[:MOST_CHARS])
     if not folded.isascii():
-        from wenyuan.core.text.analysis import simplified  # its tables are large, and hardly any name needs them
+        from wenyuan.core.text.folding import simplified  # its tables are large, and hardly any name needs them
 
         folded = unicodedata.normalize("NFKD", simplified(folded))
     folded = folded.casefold()

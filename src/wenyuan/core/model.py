@@ -298,6 +298,18 @@ class ContextSentence:
     prompt: int
 
 
+class KeptSentence(NamedTuple):
+    """The stored result of asking a model for a passage's context sentence.
+
+    Attributes:
+        said: None where it was refused.
+        refusal: a `core.context_sentences.Refusal`; ``""`` where it was not.
+    """
+
+    said: ContextSentence | None
+    refusal: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPassage:
     """A passage to be stored.

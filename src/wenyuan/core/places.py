@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from wenyuan.core.tokens import Tokens
+if TYPE_CHECKING:
+    from wenyuan.core.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)

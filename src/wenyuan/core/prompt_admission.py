@@ -17,9 +17,9 @@ from wenyuan.core.prompt_parts import (
     Withheld,
     terms_of,
 )
-from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.boundaries import Span
 from wenyuan.core.text.excerpts import ExcerptCandidate, Place, ScoredPassage, document_key, size, without
+from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.injection import instruction_like, visible
 from wenyuan.core.text.summaries import elision_mark, merged, quoted
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wenyuan.core.text.alignment import aligned
-from wenyuan.core.text.analysis import has_han, placed_stems, search_terms, terms
+from wenyuan.core.text.analysis import placed_stems, search_terms, terms
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.injection import visible
 
 _OF_LACKS = frozenset(terms(

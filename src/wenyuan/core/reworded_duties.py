@@ -16,8 +16,8 @@ from wenyuan.core.denials import only_granted, turned_round, unless
 from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.quotation import conditional
-from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.content import content_of, same_stem, share_of
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.modality import BOUNDING, DEONTIC, EXCEPTION, Duty, relation
 from wenyuan.core.tokens import Tokens, tokens_of
 

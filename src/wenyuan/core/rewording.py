@@ -16,9 +16,9 @@ from wenyuan.core.difference_kind import DifferenceKind
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.quotation import conditional
 from wenyuan.core.reworded_duties import opposite
-from wenyuan.core.text.analysis import has_han
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.content import GLUE, content_of, same_stem, share_of
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.tokens import Token, Tokens, tokens_of
 
 Span = tuple[int, int]

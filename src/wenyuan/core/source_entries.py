@@ -18,7 +18,7 @@ from wenyuan.core.remote_addresses import checked_address, is_remote
 from wenyuan.core.secret_settings import secret_faults, shown_settings
 from wenyuan.core.source_readers import READERS, parse_source_readers
 from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.token_meter import MAX_TOKENS, TARGET_TOKENS
 from wenyuan.core.validity import Validity
 from wenyuan.core.validity_dates import parse_date, parse_status

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 # What a source's owner lets us quote, in a form that a machine can keep to.
 #

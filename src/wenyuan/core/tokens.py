@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from wenyuan.core.text.amounts import RANGE_BEGINS, amounts
-from wenyuan.core.text.analysis import CJK, fold
 from wenyuan.core.text.boundaries import sentences
 from wenyuan.core.text.content import GLUE
+from wenyuan.core.text.folding import CJK, fold
 from wenyuan.core.text.modality import EXTENT, Duty, duties
 from wenyuan.core.text.money import sums
 from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, Quantity, chinese_number, measured, unit_of

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.core.validity import BRACKETS, COMPACT, LIST, SQUEEZED, STATUSES, TIME, WHOLE, WRITTEN, Status, Validity
 
 

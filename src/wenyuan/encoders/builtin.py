@@ -22,7 +22,7 @@ from wenyuan.core.errors import EncoderUnavailable, msg
 from wenyuan.core.model import BELOW, EncoderFingerprint, as_written
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vector_checks import checked_vectors
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.encoders.graph import HIDDEN, MAX_TOKENS, SHORT, EncoderGraph
 from wenyuan.encoders.onnx_session import encode_each
 from wenyuan.encoders.tokenizer import Tokenizer

@@ -6,7 +6,7 @@ import unicodedata
 from typing import Any
 
 from wenyuan.core.errors import EncoderUnavailable
-from wenyuan.core.text.analysis import simplified
+from wenyuan.core.text.folding import simplified
 from wenyuan.encoders.weights import COMPONENT, WeightFile
 
 _UNKNOWN, _CONTROL = 2, 3

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import msg
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.structure import opening
 from wenyuan.readers import formulas, notation
 from wenyuan.readers.assemble import Original, Piece, assemble, left_out_note, rejected, unread

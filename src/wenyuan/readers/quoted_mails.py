@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.readers.assemble import Piece
 
 _DIVIDER = re.compile(

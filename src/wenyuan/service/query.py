@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wenyuan.core.query_rewriting import Turn
     from wenyuan.core.scoring.copies import Copies
     from wenyuan.core.scoring.probability import Curve
-    from wenyuan.core.text.synonyms import Wording
+    from wenyuan.core.text.wordings import Wording
     from wenyuan.service.rules.derive import Derived
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.scoring.content_words import content_words, share_in, terms_for
 from wenyuan.core.scoring.general_words import chinese_figures, latin_figures
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 
 from wenyuan.core.scoring.content_words import share_in
 from wenyuan.core.scoring.word_neighbours import neighbours
-from wenyuan.core.text.analysis import fold, stemmed
+from wenyuan.core.text.analysis import stemmed
+from wenyuan.core.text.folding import fold
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from wenyuan.core.errors import CatalogUnavailable, msg
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules.graph import GraphNode, Support, View
 from wenyuan.core.rules.model import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 # Between the rows of the rules graph and the values of `core.rules`.
 

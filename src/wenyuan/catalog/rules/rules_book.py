@@ -23,7 +23,7 @@ from wenyuan.catalog.rules.rows import (
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import NotFound, msg
 from wenyuan.core.rules.graph import GraphNode, View
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 
 class RulesBook:

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from wenyuan.core.conflicts.statement import ComparedStatement
 from wenyuan.core.model import Passage
-from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.content import content_of
+from wenyuan.core.text.folding import fold
 
 _VERSION = re.compile(
     r"\d+(?:[.\-/年月日:]\d*)*|(?<![a-z])v(?=\d)"

@@ -13,8 +13,9 @@ from functools import lru_cache
 from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, DOUBLE, NOT_GIVEN, NOT_NAMES, SINGLE, surname_length
-from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
+from wenyuan.core.redaction.text_view import OPAQUE, TextView
 from wenyuan.core.scoring.word_frequencies import pairs
+from wenyuan.core.text.folding import HAN
 
 ENOUGH = 3.0
 """Points; each piece of evidence below gives or takes up to two."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 _SAID = re.compile(
     rf"(?:密码|口令|暗号|暗语|通关语)[ ]?(?:[:：][ ]?|[是为即][:：]?[ ]?)?(?P<open>[\"'“‘「『【《]?)(?P<value>[{HAN}]{{3,16}}[0-9]{{0,8}})(?P<close>[\"'”’」』】》]?)(?=[ ]?(?:\Z|[\n,.;!|()，。；！、]))"

@@ -14,7 +14,7 @@ from functools import lru_cache
 from wenyuan.core.redaction.matching import Finding, plain_number
 from wenyuan.core.redaction.names import looks_like_a_name
 from wenyuan.core.redaction.text_view import OPAQUE, TextView, view_of
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】|<[^<>]*>")
 _ORNAMENT = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff*:_\-./#|'\"`]+")

@@ -9,7 +9,8 @@ from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
 from wenyuan.core.redaction.names import is_plausible, surname_length
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 _GIVEN = 2  # characters of a Chinese given name, at most
 _THING = re.compile(

@@ -17,7 +17,8 @@ from wenyuan.core.redaction.family_names import ENDINGS, FAMILY, WORLD
 from wenyuan.core.redaction.given_names import AMBIGUOUS, GIVEN, pinyin_points
 from wenyuan.core.redaction.matching import IN_CAPITALS, Rule, Span
 from wenyuan.core.redaction.names import NO_NAME
-from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
+from wenyuan.core.redaction.text_view import OPAQUE, TextView
+from wenyuan.core.text.folding import HAN
 
 _LEAST = -1.0
 """Points of words that no place makes a name."""

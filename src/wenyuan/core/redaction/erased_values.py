@@ -13,12 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed, msg
 from wenyuan.core.redaction.policy import ERASED_MARK
-from wenyuan.core.redaction.text_view import HAN, TextView, views_of
+from wenyuan.core.text.folding import HAN
+
+if TYPE_CHECKING:
+    from wenyuan.core.redaction.text_view import TextView
 
 _GAPS = re.compile(r"[\W_]+")
 _LONG_GAP = re.compile(r"[\W_]{5,}|\n\s*\n|[,;!?，。；！？、|\t]|[^\W\d_]{3}\. ")
@@ -59,6 +62,8 @@ class ErasedValue:
 
 def plain_form(text: str) -> str:
     """Letters and digits of a value, folded: equal for all ways to write it."""
+    from wenyuan.core.redaction.text_view import views_of  # its grammars are large, and most commands erase nothing
+
     return _GAPS.sub("", views_of(text)[0].lower)
 
 
@@ -146,6 +151,8 @@ class ErasedValues:
         """Where erased values stand in a text, in order, not overlapping."""
         if not text or not self:
             return []
+        from wenyuan.core.redaction.text_view import views_of
+
         found = {span for view in views_of(text) for span in self._in_view(view)}
         return _united(found)
 

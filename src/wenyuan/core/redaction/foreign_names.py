@@ -10,7 +10,8 @@ import re
 
 from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 _SOUNDS = (
     "阿埃艾爱安昂奥巴白班邦保鲍贝本比彼毕宾冰波博伯布勃查察昌茨聪达戴丹当道德登邓迪蒂第丁东杜敦顿多厄恩尔法凡范方菲费芬丰冯佛弗福夫富盖甘冈高戈格葛根贡古瓜圭哈海汉翰豪赫黑亨洪侯胡华怀惠霍基吉季加贾"

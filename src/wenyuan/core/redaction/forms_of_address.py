@@ -7,7 +7,8 @@ import re
 from wenyuan.core.redaction.chinese_names import SPEAKS_BEFORE, SPEAKS_BEHIND
 from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 _SURNAMES = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董袁邓许傅沈彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田姜范姚谭廖邹熊陆郝孔崔邱秦江侯邵孟段汤尹黎乔贺赖龚"
 _MORE = "马高曾程钱金石白史方康毛雷龙万常武洪温严施文牛葛俞章鲁翁岑柯庄倪殷霍兰岳齐尤甘庞游伍芦关骆滕祝柴耿聂焦裴靳"

@@ -20,7 +20,8 @@ from wenyuan.core.redaction.matching import Finding
 from wenyuan.core.redaction.name_parts import parts_of
 from wenyuan.core.redaction.names import surname_length
 from wenyuan.core.redaction.romanization import spellings
-from wenyuan.core.redaction.text_view import HAN, view_of
+from wenyuan.core.redaction.text_view import view_of
+from wenyuan.core.text.folding import HAN
 
 _MOST_VALUES = 2_000  # of one file: bounds the work for a name
 _SHORTEST, _SHORTEST_SECRET, _LONGEST = 6, 8, 64  # characters without signs

@@ -9,8 +9,8 @@ from wenyuan.core.redaction.commonness import commonness, rarity
 from wenyuan.core.redaction.family_names import FAMILY
 from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.text_view import HAN, TextView
-from wenyuan.core.text.analysis import simplified
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN, simplified
 
 # Rules for names of persons: a cue word before or after, and a surname. What has no cue is left to a recogniser.
 

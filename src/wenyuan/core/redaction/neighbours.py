@@ -6,7 +6,8 @@ import re
 
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 WINDOW = 160  # characters that are looked back
 _GIVEN = 2

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.matching import Rule, Span
-from wenyuan.core.redaction.text_view import HAN, OPAQUE, TextView
+from wenyuan.core.redaction.text_view import OPAQUE, TextView
+from wenyuan.core.text.folding import HAN
 
 _WORDS = r"passw(?:or)?d|passphrase|passcode|pwd|密码|口令"
 _KEYS = r"secret|token|(?:api|access|private|account|auth|shared|client)[_\-. ]?(?:access)?[_\-. ]?key|密钥|秘钥|令牌|授权码"

@@ -10,7 +10,8 @@ from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
 from wenyuan.core.redaction.neighbours import NO_PERSON
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 # 签发人：李 明; 甲方代表：司马光辉; 经办人 — 周杰; 审核/批准：陈晓东; 会计 | 王芳
 # A name is looked for behind the mark, and the label before it then: labels are more frequent than marks.

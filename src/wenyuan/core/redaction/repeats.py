@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from wenyuan.core.redaction.matching import Finding
 from wenyuan.core.redaction.name_parts import parts_of
-from wenyuan.core.redaction.text_view import HAN, TextView
+from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.text.folding import HAN
 
 _SHORTEST, _SHORTEST_SECRET, _LONGEST = 6, 8, 64  # characters; what is shorter may be something else elsewhere
 _MOST_VALUES, _MOST_LENGTHS = 2_000, 24  # bounds the work for a character

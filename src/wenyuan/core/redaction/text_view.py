@@ -16,10 +16,7 @@ from functools import lru_cache
 
 from wenyuan.core.redaction.digit_spellings import Spelled, parted, spellings
 from wenyuan.core.redaction.policy import ERASED_MARK, LABELS
-from wenyuan.core.text import analysis
-
-HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
-"""Han characters, as the inside of a character class."""
+from wenyuan.core.text import folding
 
 MARK = re.compile(rf"⟦(?:{'|'.join(LABELS.values())})(?::[A-Z2-7]{{10}})?⟧|{ERASED_MARK}")
 """What an earlier redaction wrote. It is told strictly, so that nobody hides a number between the brackets."""
@@ -54,7 +51,7 @@ def _fold(c: str) -> str:
     if c in _HANGZHOU:
         return _HANGZHOU[c]
     if category == "Lo":
-        return analysis.fold(c)  # Traditional Chinese as Simplified
+        return folding.fold(c)  # Traditional Chinese as Simplified
     plain = "".join(d for d in unicodedata.normalize("NFKD", c) if not unicodedata.combining(d))
     return unicodedata.normalize("NFKC", plain) or c
 
@@ -111,9 +108,9 @@ def views_of(text: str) -> tuple[TextView, ...]:
 
     All count: in ``13800138000一直`` the numeral is no digit, in ``一三八〇〇一三八〇〇〇`` it is.
     """
-    folded, offsets = analysis.narrowed(text), None
+    folded, offsets = folding.narrowed(text), None
     long: dict[int, int] = {}
-    if _FOLDING.search(folded) or analysis.has_traditional(folded):  # to translate takes ten times as long
+    if _FOLDING.search(folded) or folding.has_traditional(folded):  # to translate takes ten times as long
         folded = text.translate(_FOLDS)
     hides = ("\\" in text or "%" in text or "**" in text or "__" in text or "<" in text) and _HIDES.search(text)
     if hides or _MOVES in folded or "⟦" in text or "&" in text:

@@ -19,7 +19,7 @@ from wenyuan.core.rules.fair_cut import kept_fairly
 from wenyuan.core.rules.graph import Edge, Graph, GraphNode, Support, View
 from wenyuan.core.rules.model import Strength
 from wenyuan.core.rules.schema import InferenceLimits, Pattern, Schema
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 STRENGTHS: Mapping[Strength, int] = {"mandatory": 0, "recommended": 1, "informative": 2}
 """Rank of a rule by its strength: 0 comes first."""

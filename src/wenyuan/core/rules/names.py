@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from wenyuan.core.errors import did_you_mean, msg
 from wenyuan.core.rules.model import Node
 from wenyuan.core.rules.schema import Kind, Relation
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 # Which node a written word means, as files are checked: exact up to folding, narrowed by what would fit.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg
 from wenyuan.core.rules.expressions import WORDS
 from wenyuan.core.rules.schema import Parameter
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 _WORD = re.compile(r"(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<word>[^\W\d]\w*)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")

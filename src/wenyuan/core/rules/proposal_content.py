@@ -15,7 +15,8 @@ from wenyuan.core.rules.model import Node, Statement
 from wenyuan.core.rules.proposal_case import ProposalCase, gate
 from wenyuan.core.rules.proposals import KnownRules, KnownStatement
 from wenyuan.core.rules.schema import Parameter, Relation, Schema
-from wenyuan.core.text.analysis import fold, terms
+from wenyuan.core.text.analysis import terms
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.numbers import measured, unit_of
 from wenyuan.core.tokens import Tokens, tokens_of
 

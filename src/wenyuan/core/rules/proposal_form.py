@@ -15,7 +15,7 @@ from wenyuan.core.rules.model import EntryPlace, Node, Strength
 from wenyuan.core.rules.names import IdsByName, looks_like_sentence
 from wenyuan.core.rules.proposal_case import ProposalCase, ProposalRefused, gate
 from wenyuan.core.rules.proposals import KnownRules
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.structure import clause_label, opening
 
 

@@ -18,7 +18,7 @@ from wenyuan.core.rules.proposals import (
     Proposal,
 )
 from wenyuan.core.rules.schema import Schema
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.injection import visible
 
 

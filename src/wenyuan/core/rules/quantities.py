@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wenyuan.core.rules.schema import Parameter
-from wenyuan.core.text.analysis import fold, terms
+from wenyuan.core.text.analysis import terms
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.numbers import Quantity, measured, unit_of
 
 _MASK = "|"

@@ -12,7 +12,8 @@ from typing import TypeVar
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.rules.spelling import form_of, only_as_whole, spell
-from wenyuan.core.text.analysis import fold, has_han, terms
+from wenyuan.core.text.analysis import terms
+from wenyuan.core.text.folding import fold, has_han
 
 # What a question asks for besides the thing that it asks about, and how far a rule answers it.
 #

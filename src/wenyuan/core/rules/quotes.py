@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 # Where a line begins, marks of quotations and lists; and tags, which comparisons (p<Pmax and T>20) are not.
 _LAYOUT = re.compile(

@@ -13,7 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from wenyuan.core.text.analysis import fold, has_han
+from wenyuan.core.text.folding import fold, has_han
 
 _SOFT = frozenset("-‐‑‒–—―−⁃_·•‧∙⋅'\"‘’“”„«»‹›《》〈〉「」『』`´~~")
 _BRACKETS = {**dict.fromkeys("[{【〔〖⦅", "("), **dict.fromkeys("]}】〕〗⦆", ")")}

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.text.analysis import CJK, without_cjk
+from wenyuan.core.text.analysis import without_cjk
+from wenyuan.core.text.folding import CJK
 
 _SPACE = ord(" ")
 
@@ -48,7 +49,7 @@ def _slices(codes: Any, at: Any, length: int, ends: Any) -> list[str]:
 
 
 def _is_cjk(codes: Any) -> Any:
-    """Mask of the code points that are in `text.analysis.CJK`."""
+    """Mask of the code points that are in `text.folding.CJK`."""
     flags, last = _plane()
     found = flags[np.minimum(codes, 0x10000)]
     if codes.max(initial=0) > 0xFFFF:

@@ -22,7 +22,8 @@ from wenyuan.core.scoring.general_words import (
     chinese_figures,
     latin_figures,
 )
-from wenyuan.core.text.analysis import CJK, fold, has_han, stemmed
+from wenyuan.core.text.analysis import stemmed
+from wenyuan.core.text.folding import CJK, fold, has_han
 from wenyuan.core.text.literals import proper_names
 
 _LETTER = rf"[^\W_{CJK}]"
@@ -100,7 +101,7 @@ def share_in(word: str, folded: str) -> float:
 
     Args:
         word: As it is compared, see `Word`.
-        folded: The text; see `core.text.analysis.fold`.
+        folded: The text; see `core.text.folding.fold`.
     """
     if not _is_han(word):
         return float(_stands(word, folded))

@@ -31,7 +31,8 @@ from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.blending import before, explain_blend
 from wenyuan.core.scoring.formula import rescale, trust_factor
 from wenyuan.core.scoring.probability import Curve, explain_probability, unsettled
-from wenyuan.core.text.analysis import fold, has_han, identifiers, query_terms, terms
+from wenyuan.core.text.analysis import identifiers, query_terms, terms
+from wenyuan.core.text.folding import fold, has_han
 from wenyuan.core.text.literals import CODED, literal_names, stands_in
 from wenyuan.core.text.structure import CLAUSE
 

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from wenyuan.core.text.analysis import PAIR, has_han, search_terms
+from wenyuan.core.text.analysis import PAIR, search_terms
+from wenyuan.core.text.folding import has_han
 
 FILE = "word_frequencies.npz"
 """Written by ``scripts/make_word_frequencies.py``."""

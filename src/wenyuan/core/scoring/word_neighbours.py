@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 
 LIST = "word_neighbours.npz"
 """Written by ``scripts/make_word_neighbours.py``."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from wenyuan.core.text.analysis import fold, simplified
+from wenyuan.core.text.folding import fold, simplified
 
 _PLACE = "门区侧边楼面校院翼厅座站口段岸"
 # Of each class its members, and of each member how it is written; a Chinese character in brackets counts before the name of a place only.

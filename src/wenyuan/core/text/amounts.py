@@ -107,7 +107,7 @@ def amounts(folded: str, read: list[Quantity]) -> Iterator[Amount]:
     """The amounts of a text that several words say.
 
     Args:
-        folded: As texts are compared (`text.analysis.fold`); a fraction behind a number is written ``3 1⁄2``.
+        folded: As texts are compared (`text.folding.fold`); a fraction behind a number is written ``3 1⁄2``.
         read: What `numbers.measured` finds in it.
     """
     yield from _spans(folded, read)

@@ -6,27 +6,19 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib import resources
 from operator import add
 from typing import Any
 
+from wenyuan.core.text.folding import CJK, fold, has_han, unified
 from wenyuan.core.text.numbers import quantities
 from wenyuan.core.text.structure import CLAUSE, clause_keys
 
 ANALYZER = "cjk-bigram+en-stem-pair+quantity/4"
 """Name and version of the rules below; an index built with another one is another generation."""
 
-_TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
-_T2S = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
-_ANY_TRADITIONAL = re.compile(f"[{re.escape(_TRADITIONAL)}]")
-_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
-
-CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
-"""Characters that are terms, alone and by two, as the inside of a character class."""
 # A Latin word, or a number.
 _OTHER = rf"[^\W\d_{CJK}][^\W_{CJK}]*(?:[_\-'’.+#/&]*[^\W_{CJK}]+)*[+#]*|\d+(?:[.,:/\-]\d+)*%?"
 _RUN, _OTHER_RUN = re.compile(rf"(?P<cjk>[{CJK}]+)|{_OTHER}"), re.compile(f"({_OTHER})")
-_CJK_RUN = re.compile(rf"[{CJK}]+")
 _PART = re.compile(r"[^\W_]+")
 _BETWEEN_NUMBERS = re.compile(r"[:/\-]")
 # Letters, then digits: GB 50300-2013, GB/T 50300, ISO 9001:2015, JGJ 59-2011, ZX-4471, CVE-2026-41947.
@@ -43,7 +35,6 @@ _WORDS_BEFORE_NUMBERS = frozenset(
     weeks were which with within
     """.split()
 )
-_WIDE_MARKS = tuple(zip("，：；？！（）\u3000", ",:;?!() ", strict=True))  # as NFKC does
 _BEFORE_YEAR = re.compile(r"[ \-:—–]")
 _MAX_TERM = 64
 OWN = "@"
@@ -53,39 +44,6 @@ PAIR = "~"
 _BESIDE = 2  # characters between neighbours, none of them CJK
 # What nearly every English passage has, and says nothing: where anything else is asked for, it is not.
 _GLUE = frozenset("a an the is are was were be been".split())
-
-
-def fold(text: str) -> str:
-    """The normal form in which texts are compared: NFKC, lower case, Simplified characters."""
-    return _with_case(text).lower()
-
-
-def narrowed(text: str) -> str:
-    """Full-width punctuation as half-width, character for character: most of what NFKC changes in Chinese text."""
-    if not text.isascii():
-        for wide, narrow in _WIDE_MARKS:
-            text = text.replace(wide, narrow)
-    return text
-
-
-def has_traditional(text: str) -> bool:
-    """Whether a text has a Traditional character with a Simplified form."""
-    return _ANY_TRADITIONAL.search(text) is not None
-
-
-def simplified(text: str) -> str:
-    """Chinese text in Simplified characters; text with kana is Japanese, and is left unchanged."""
-    # To translate text in which there is nothing to translate takes longest: every miss is an exception.
-    return text.translate(_T2S) if _ANY_TRADITIONAL.search(text) and not _KANA.search(text) else text
-
-
-def _with_case(text: str) -> str:
-    """As `fold`, but keeps the case, by which Roman numerals and letters of appendices are recognised."""
-    if text.isascii():
-        return text
-    composed = unicodedata.normalize("NFKC", narrowed(text))
-    # To translate text in which there is nothing to translate takes longest: every miss is an exception.
-    return composed.translate(_T2S) if _ANY_TRADITIONAL.search(composed) else composed
 
 
 @lru_cache(maxsize=1)
@@ -138,7 +96,7 @@ def identifiers(text: str, *, clauses: bool = True, codes: bool = True) -> tuple
     Args:
         clauses, codes: Whether those are looked for whose names have a colon, and the others.
     """
-    with_case = _with_case(text)
+    with_case = unified(text)
     found = clause_keys(with_case) if clauses else ()
     return tuple(dict.fromkeys([*found, *(_codes(with_case.lower()) if codes else ())]))
 
@@ -185,7 +143,7 @@ def _words_and_pairs(folded: str) -> tuple[list[str], list[str]]:
 
 def terms(text: str) -> list[str]:
     """All index terms of a text with repetition; the order has no meaning."""
-    with_case = _with_case(text)
+    with_case = unified(text)
     folded = with_case.lower()
     return [*_plain_terms(folded), *("#" + name for name in _identifiers(with_case, folded))]
 
@@ -196,7 +154,7 @@ def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
     Args:
         own: It is a passage's own title and headings; see `passage_terms`.
     """
-    with_case = _with_case(text)
+    with_case = unified(text)
     folded = with_case.lower()
     found, pairs = _words_and_pairs(folded)
     found += pairs
@@ -212,7 +170,7 @@ def placed_stems(text: str) -> tuple[str, list[tuple[str, int, int]]]:
 
     Of Chinese that is each character; of Latin words the stem of each part, without case and accents; of numbers each part.
     """
-    read = _with_case(text)
+    read = unified(text)
     folded = read.lower()
     if len(folded) != len(read):  # a letter that has no small form of one character
         read = folded
@@ -229,24 +187,9 @@ def placed_stems(text: str) -> tuple[str, list[tuple[str, int, int]]]:
     return read, found
 
 
-def has_han(text: str) -> bool:
-    """Whether a text contains a CJK character."""
-    return _CJK_RUN.search(text) is not None
-
-
-def language_of(text: str) -> str:
-    """``zh`` or ``en`` by the share of CJK characters among letters; ``""`` for a text without letters."""
-    sample = text[:4_000]
-    others = _CJK_RUN.sub("", sample)
-    cjk, letters = len(sample) - len(others), sum(map(str.isalpha, others))
-    if cjk + letters == 0:
-        return ""
-    return "zh" if cjk * 4 >= letters else "en"  # one Chinese character says about as much as four letters
-
-
 def passage_terms(heading_text: str, text: str) -> list[str]:
     """The index terms of a passage: those of its title and headings, and of its text."""
-    with_case = _with_case(heading_text)
+    with_case = unified(heading_text)
     folded = with_case.lower()
     named = _identifiers(with_case, folded)
     own = [*_plain_terms(folded), *("#" + name for name in named), *(OWN + name for name in named)]
@@ -266,7 +209,7 @@ def query_terms(query: str) -> list[str]:
     The words of a clause reference are left out (``第``, ``13``, ``条``): its canonical form says it all, and
     documents spell it in other ways.
     """
-    with_case = _with_case(query)
+    with_case = unified(query)
     plain = CLAUSE.sub(" ", with_case).lower()
     named = _identifiers(with_case, with_case.lower())
     found = [*_plain_terms(plain, single=False), *("#" + name for name in named), *(OWN + name for name in named)]
@@ -279,4 +222,4 @@ def search_terms(query: str) -> list[str]:
     """
     asked = query_terms(query)
     saying = [term for term in asked if term not in _GLUE]
-    return list(dict.fromkeys([*(saying or asked), *_beside(CLAUSE.sub(" ", _with_case(query)).lower())]))
+    return list(dict.fromkeys([*(saying or asked), *_beside(CLAUSE.sub(" ", unified(query)).lower())]))

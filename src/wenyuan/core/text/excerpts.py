@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage
-from wenyuan.core.text.analysis import fold
 from wenyuan.core.text.boundaries import Span, clauses, sentences, trimmed
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.injection import visible
 from wenyuan.core.text.summaries import merged
 

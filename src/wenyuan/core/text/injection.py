@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 
 _BREAK = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Written as escapes: they cannot be seen otherwise. A joiner stays where it shapes what is seen: inside emoji and

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from wenyuan.core.text.analysis import CJK, fold, has_han
+from wenyuan.core.text.folding import CJK, fold, has_han
 from wenyuan.core.text.numbers import located
 
 _LETTER = rf"[^\W_{CJK}]"

@@ -1,6 +1,6 @@
 """Words of what must, may and must not be, of bounds, and of order and extent, in Chinese and English.
 
-They are found in folded text (`text.analysis.fold`), and each has a class: *must not* is said by 不得 and by *prohibited*.
+They are found in folded text (`text.folding.fold`), and each has a class: *must not* is said by 不得 and by *prohibited*.
 """
 
 from __future__ import annotations

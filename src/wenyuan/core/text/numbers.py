@@ -194,7 +194,7 @@ def quantities(folded: str) -> list[str]:
     """The quantities of a text as terms, repeated as often as they occur.
 
     Args:
-        folded: As texts are compared (`text.analysis.fold`).
+        folded: As texts are compared (`text.folding.fold`).
     """
     return [_term(value, unit) for value, unit, _ in (*_in_figures(folded), *_in_words(folded))]
 
@@ -218,7 +218,7 @@ def measured(folded: str) -> list[Quantity]:
     """The quantities of a text in its order, those of compound units too (``10kN/m2``).
 
     Args:
-        folded: As texts are compared (`text.analysis.fold`).
+        folded: As texts are compared (`text.folding.fold`).
     """
     found = (Quantity(value, unit, *span) for value, unit, span in (*_in_figures(folded), *_in_words(folded)))
     return sorted((_compound(folded, each) for each in found), key=lambda each: each.start)

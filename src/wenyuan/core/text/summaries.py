@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from wenyuan.core.text.analysis import OWN, language_of, query_terms, terms
+from wenyuan.core.text.analysis import OWN, query_terms, terms
 from wenyuan.core.text.boundaries import Span, clauses, inside_character, sentences, trimmed
+from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.passage_tables import table_headers
 from wenyuan.core.text.token_meter import Meter
 

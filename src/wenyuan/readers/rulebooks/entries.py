@@ -10,7 +10,7 @@ from wenyuan.core.errors import InvalidRequest, msg
 from wenyuan.core.model import Source
 from wenyuan.core.rules.book import Book, BookFault, DeclaredSource, Direction, RawEvidence, RawStatement, Tally
 from wenyuan.core.rules.model import Alias, AliasType, EntryPlace, Node, StatementStatus, Strength
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.readers.rulebooks.form import EntryForm, place_in
 from wenyuan.readers.rulebooks.trees import doubled_keys
 

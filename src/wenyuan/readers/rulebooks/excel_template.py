@@ -10,7 +10,7 @@ from wenyuan.core.errors import ConfigError
 from wenyuan.core.rules.model import Evidence, Node, Statement
 from wenyuan.core.rules.names import IdsByName, Names
 from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.readers.rulebooks.excel_book import LISTS_SHEET, NOTES_SHEETS, RELATION_SHEETS, SOURCE_SHEETS
 from wenyuan.readers.rulebooks.tables import NODES, SOURCES, STATEMENTS
 from wenyuan.runtime.installation import install_command

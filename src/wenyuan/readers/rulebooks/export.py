@@ -11,7 +11,7 @@ import yaml
 from wenyuan.core.model import Source
 from wenyuan.core.rules.book import DeclaredSource
 from wenyuan.core.rules.model import Alias, Evidence, Node, Statement
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 
 
 def book_to_yaml(

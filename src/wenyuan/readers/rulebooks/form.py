@@ -13,7 +13,7 @@ from wenyuan.core.errors import did_you_mean, msg
 from wenyuan.core.rules.book import BookFault
 from wenyuan.core.rules.model import EntryPlace
 from wenyuan.core.rules.names import folded
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.readers.rulebooks.trees import Tree
 
 _DAY = re.compile(r"([0-9]{4})[-/.年]([0-9]{1,2})[-/.月]([0-9]{1,2})日?")

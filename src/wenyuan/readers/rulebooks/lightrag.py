@@ -9,7 +9,7 @@ from urllib.parse import quote
 from wenyuan.core.addresses import with_fragment
 from wenyuan.core.rules.book import Direction
 from wenyuan.core.rules.model import EntryPlace
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.readers.rulebooks.entries import Writing
 
 # What programs extract from texts, as LightRAG writes it: entities with a type, relationships with keywords.

@@ -23,14 +23,13 @@ from wenyuan.core.answering import Shown, room_of, shown_of
 from wenyuan.core.context_sentences import (
     CONTEXT_PROMPT_VERSION,
     CONTEXT_SCHEMA,
-    KeptSentence,
     context_messages,
     key_of,
     read_sentence,
     refused,
 )
 from wenyuan.core.errors import CatalogBusy, KnowledgeError, LlmError, LlmRejected, VectorsGone, msg
-from wenyuan.core.model import ContextSentence, NewPassage, Passage, Source
+from wenyuan.core.model import ContextSentence, KeptSentence, NewPassage, Passage, Source
 from wenyuan.core.ports import LanguageModel
 from wenyuan.core.source_entries import kept_from_model, wants_context
 from wenyuan.runtime.deadlines import deadline_after

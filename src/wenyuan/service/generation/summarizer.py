@@ -18,8 +18,8 @@ from wenyuan.core.answering import ANSWER_PROMPT_VERSION, ANSWER_SCHEMA, Shown, 
 from wenyuan.core.errors import LlmError, LlmTimeout
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import caller_gone
-from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.boundaries import Span
+from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.summaries import elision_mark, merged, quoted
 from wenyuan.core.text.token_meter import estimate_tokens
 from wenyuan.runtime.deadlines import deadline_after

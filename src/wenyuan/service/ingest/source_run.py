@@ -24,8 +24,8 @@ from wenyuan.core.principals import AccessList
 from wenyuan.core.redaction.known_values import KnownValues
 from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.source_entries import passage_size
-from wenyuan.core.text.analysis import language_of
 from wenyuan.core.text.chunking import chunk
+from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.leads import lead_of
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.document_digests import content_digest, storable

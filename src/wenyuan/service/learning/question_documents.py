@@ -16,7 +16,7 @@ import numpy as np
 
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.folds import roots
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.service.learning.lessons import Lesson, TrainingPassages
 
 if TYPE_CHECKING:

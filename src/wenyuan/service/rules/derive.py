@@ -20,7 +20,7 @@ from wenyuan.core.rules.inference import STRENGTHS, Inference, Start, infer, sco
 from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Span
 from wenyuan.core.rules.parameters import meant_parameters, suggestion
 from wenyuan.core.rules.schema import Schema
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.service.rules.cited_places import Cite, elsewhere
 from wenyuan.service.rules.known import Guess, KnownGraph, read_known
 from wenyuan.service.rules.meaning import MeantRules, meant_rules, starts_of, statements_meant

@@ -12,7 +12,7 @@ from wenyuan.core.rules.questions import IntentReader
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.sentences import statement_sentence
 from wenyuan.core.scoring.word_frequencies import terms_of, weights
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.service.rules.name_vectors import LATIN, NameVectors, SayingText
 
 MOST_SAID = 10_000

@@ -10,7 +10,7 @@ from typing import Any
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.graph import Graph, GraphNode, View
 from wenyuan.core.rules.inference import DerivedRule
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 from wenyuan.service.rules.known import KnownGraph
 from wenyuan.service.rules.name_vectors import NameVectors, Nearness
 

@@ -15,7 +15,7 @@ from wenyuan.core.rules.quantities import stated
 from wenyuan.core.rules.questions import IntentReader, Names, QuestionIntent, Weight, relevances, weighed
 from wenyuan.core.rules.schema import Parameter, Schema
 from wenyuan.core.rules.sentences import value_of
-from wenyuan.core.text.analysis import language_of
+from wenyuan.core.text.folding import language_of
 from wenyuan.service.rules.unified import RuleQuestion
 
 # How a question is read for rules: where it names what it is about, what it asks for, and what it states of its case.

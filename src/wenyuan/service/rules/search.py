@@ -24,7 +24,8 @@ from wenyuan.core.rules.retrieval_item import RetrievalItem
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.core.source_entries import kept_from_model
-from wenyuan.core.text.analysis import has_han, search_terms
+from wenyuan.core.text.analysis import search_terms
+from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.injection import visible
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.service.audit.recorded_search import RecordedSearch

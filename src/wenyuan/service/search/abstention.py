@@ -24,7 +24,8 @@ from wenyuan.core.scoring.answerable import (
     Standing,
 )
 from wenyuan.core.scoring.content_words import Word, share_in, terms_for
-from wenyuan.core.text.analysis import fold, search_terms
+from wenyuan.core.text.analysis import search_terms
+from wenyuan.core.text.folding import fold
 from wenyuan.core.text.literals import (
     CODED,
     bare_name,

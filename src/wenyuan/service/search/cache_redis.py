@@ -18,7 +18,7 @@ from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Corrected, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
-from wenyuan.core.text.synonyms import Wording
+from wenyuan.core.text.wordings import Wording
 from wenyuan.runtime.installation import install_command
 from wenyuan.service.query import Confidence, FollowUp, LegReport, Query, SearchAnswer
 from wenyuan.service.rules.derive import Derived

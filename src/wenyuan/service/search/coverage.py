@@ -13,7 +13,7 @@ from wenyuan.core.scoring.content_words import content_words, share_in
 from wenyuan.core.scoring.probability import WordMatch
 from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.core.scoring.word_neighbours import Neighbour, neighbours
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.service.search.candidates import Ranked
 
 _TITLED, _LEAST = 0.7, 0.15

@@ -6,7 +6,7 @@ All questions have something in common, and so have all passages of a language: 
 
 from __future__ import annotations
 
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 
 SCRIPTS = ("han", "latin")
 

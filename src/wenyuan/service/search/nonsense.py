@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 from typing import Any
 
-from wenyuan.core.text.analysis import has_han
+from wenyuan.core.text.folding import has_han
 
 _REPEATED, _UNIT = 4, 8  # times, and characters
 _TURNS = 4  # at least, and more than that share of the letters; hardly a real question has so many

@@ -9,7 +9,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.fusion import Reference, reference_of
 from wenyuan.core.scoring.spelling import respelled
 from wenyuan.core.text.introductions import without_introduction
-from wenyuan.core.text.synonyms import SynonymTable, Wordings
+from wenyuan.core.text.wordings import SynonymTable, Wordings
 from wenyuan.service.search.change_cache import Record
 from wenyuan.service.search.general_texts import script_of
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.copies import Copies, distinct
-from wenyuan.core.text.synonyms import Wording, Wordings
+from wenyuan.core.text.wordings import Wording, Wordings
 from wenyuan.service.query import LegReport, Query, Rewriting, SearchAnswer
 from wenyuan.service.search.candidates import Ranked
 

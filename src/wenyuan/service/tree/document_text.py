@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wenyuan.catalog.readings import PlacedPassage
 from wenyuan.core.ports import Deadline
-from wenyuan.core.text.analysis import fold
+from wenyuan.core.text.folding import fold
 from wenyuan.service.reading import allowed_part
 
 if TYPE_CHECKING:
