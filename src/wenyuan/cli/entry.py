@@ -15,8 +15,9 @@ def main() -> None:
         # A terminal that cannot show a character gets a question mark instead of a crash.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        from wenyuan.cli.root import app
+        from wenyuan.cli.root import app, leave_asked
 
+        leave_asked(sys.argv[1:])
         app(prog_name="wenyuan")
     except KeyboardInterrupt:  # before there was anything to interrupt
         raise SystemExit(130) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -251,3 +252,13 @@ _GROUPS = {
 }
 for name, group in _GROUPS.items():
     app.add_typer(group, name=name)
+_WITH_VALUE = ("--library", "--lang")
+
+
+def leave_asked(args: Sequence[str]) -> None:
+    """Leave in `app` what these arguments ask for: the parser builds all that is there, which takes longer than most commands."""
+    values = {at + 1 for at, word in enumerate(args) if word in _WITH_VALUE}
+    asked = next((word for at, word in enumerate(args) if at not in values and not word.startswith("-")), "")
+    if asked in _COMMANDS or asked in _GROUPS:
+        app.registered_commands = [one for one in app.registered_commands if one.name == asked]
+        app.registered_groups = [one for one in app.registered_groups if one.name == asked]

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from wenyuan.core.text.analysis import (
     OWN,
     PAIR,
-    fold,
-    has_han,
     identifiers,
-    language_of,
     passage_terms,
     query_terms,
     search_terms,
     terms,
 )
+from wenyuan.core.text.folding import fold, has_han, language_of
 from wenyuan.core.text.structure import CLAUSE, clause_key, clause_keys
 
 LONGEST = 65  # 64 characters and a mark
