@@ -22,6 +22,11 @@ def kind(claim: str, text: str) -> str:
         ("The valve must be closed by hand.", "Unless the safety officer agrees, the valve must be closed by hand."),
         ("Managers may approve expenses above 500 euros.", "Only managers may approve expenses above 500 euros."),
         ("任何人不得进入锅炉房", "除检修人员外，任何人不得进入锅炉房。"),
+        (
+            "应当立即组织作业人员撤离危险区域。",
+            "施工单位应当安全巡视，发现危及人身安全的紧急情况，应当立即组织作业人员撤离危险区域。",
+        ),
+        ("应当立即停止使用。", "使用单位应当每日检查，发生故障，应当立即停止使用。"),
         ("The pump can be started dry.", "The manual wrongly says that the pump can be started dry."),
         ("进入公园应当使用牵引绳", "犬只进入公园应当使用牵引绳；导盲犬除外。"),
         ("犬只进入公园应当使用牵引绳", "犬只进入公园应当使用牵引绳；导盲犬除外。"),

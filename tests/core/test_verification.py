@@ -182,6 +182,8 @@ def test_the_same_in_other_words_is_not_called_changed(claim: str, text: str) ->
         ("Photographs are allowed in the yard, but not in the hall.", "Photographs are allowed in the hall, but not in the yard.", "relation_changed"),
         ("管理员应当至少每180天更换一次部分密钥。", "管理员应当至少每180天更换一次全部密钥。", "relation_changed"),
         ("具备资格的护士能输血，并由第二人核对姓名。", "只有具备资格的护士才能输血，并由第二人核对姓名。", "relation_changed"),
+        ("大部分密钥应当每180天更换一次。", "全部密钥应当每180天更换一次。", "relation_changed"),
+        ("All common household disinfectants will work.", "Most common household disinfectants will work.", "relation_changed"),
         ("加班须事后经部门负责人批准。", "加班须事先经部门负责人批准。", "relation_changed"),
         ("Staff have 28 days of leave a month.", "Staff have 28 days of leave a year.", "unit_changed"),
         ("每逾期一日支付总价的百分之三作为违约金。", "每逾期一日支付总价的千分之三作为违约金。", "unit_changed"),
@@ -213,6 +215,40 @@ def test_what_a_sentence_says_otherwise_is_named(claim: str, text: str, expected
 def test_neighbouring_sentences_that_are_joined_are_not_stitched(claim: str, text: str) -> None:
     """Both are said, one after the other."""
     assert not stitched(tokens_of(claim), [text])
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The gym is in the basement; bring your badge with you, as you need it to get back in.", "The gym is in the basement. Make sure you bring your badge with you, as you need it to get back in."),
+        ("礼品卡三年后一律失效，不得兑换现金或者转让给他人。", "礼品卡三年后一律失效。礼品卡不得兑换现金或者转让给他人。"),
+    ],
+)  # fmt: skip
+def test_neighbouring_sentences_in_one_are_not_stitched_for_a_few_words_left_out(claim: str, text: str) -> None:
+    """Nothing of weight is left out between them."""
+    assert kind(claim, text) != "stitched"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("It is not true that the pump is safe at high pressure.", "Read this. The pump is safe at high pressure."),
+        ("The pump is safe at high pressure is a myth.", "The pump is safe at high pressure."),
+        ("有人误以为省级部门可以补充本地区的范围。", "省级部门可以补充本地区的范围。"),
+        ("并非专家对论证报告负责并签字确认。", "专家对论证报告负责并签字确认。"),
+        ("省级部门可以补充本地区的范围的说法是错误的。", "省级部门可以补充本地区的范围。"),
+    ],
+)
+def test_a_claim_that_denies_a_whole_sentence_changes_it(claim: str, text: str) -> None:
+    """Whether the words that deny stand before it or behind it."""
+    assert kind(claim, text) == "negation_changed"
+
+
+@pytest.mark.parametrize(
+    "text", ["It is not true that the pump is safe at high pressure.", "有人误以为省级部门可以补充本地区的范围。"]
+)
+def test_a_denial_that_the_text_has_itself_is_verbatim(text: str) -> None:
+    assert kind(text, text) == "verbatim"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.sql import now
 
 
-
 def _spoken(name: str) -> Any:
     """SQLAlchemy's module for ``sqlite`` or ``postgresql``: a library needs one of them, and the second takes long to load."""
     return importlib.import_module(f"sqlalchemy.dialects.{name}")

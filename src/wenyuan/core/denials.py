@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence, Set
+from typing import NamedTuple
 
 from wenyuan.core.places import AlignedPair, TokenSpan
 from wenyuan.core.text.content import content_of, share_of
@@ -14,6 +15,41 @@ from wenyuan.core.text.modality import BOUNDING, DEONTIC, Duty, DutyName
 from wenyuan.core.tokens import Tokens
 
 NOBODY = frozenset("no nobody none neither".split())
+_NOT_SO = re.compile(
+    r"\s*(?:it is (?:not (?:true|right|correct|the case)|untrue|false|wrong|incorrect|a (?:myth|misconception|mistake))(?: to (?:say|claim|think|believe))? that"
+    r"|(?:nobody|no one) (?:says|claims) that|(?:并非|并不是)(?:说)?[，,：:]?|(?:有人|人们|很多人)?(?:误以为|误认为|错误地认为|误传|谣传)[，,：:]?)\s*",
+    re.IGNORECASE,
+)
+"""What stands before a statement that is said not to be so."""
+_IS_NOT_SO = re.compile(
+    r"[，,]?\s*(?:(?:的|这[一种个]*|此)(?:说法|讲法|观点|看法)(?:是|并)?(?:错误的?|错的|不正确的?|不正确|不对的?|不实的?|不成立|不属实|有误|不符合事实)"
+    r"|(?:which |this |that )?is (?:not (?:true|right|correct|the case)|untrue|false|wrong|incorrect|a myth))[。.!！]?\s*\Z",
+    re.IGNORECASE,
+)
+"""What stands behind one."""
+
+
+class DeniedStatement(NamedTuple):
+    """A statement within a claim that says that it is not so.
+
+    Attributes:
+        said: Where the statement stands.
+        words: Those that deny it.
+    """
+
+    said: tuple[int, int]
+    words: str
+
+
+def denial_around(claim: str) -> DeniedStatement | None:
+    """The statement that a claim as a whole denies; None where it denies none."""
+    if before := _NOT_SO.match(claim):
+        return DeniedStatement((before.end(), len(claim)), before[0].strip())
+    if behind := _IS_NOT_SO.search(claim):
+        return DeniedStatement((0, behind.start()), behind[0].strip())
+    return None
+
+
 _FREE = re.compile(r"免(?! [疫税得责])|(?<![a-z])(?:free|waived)(?![a-z])")
 _UNLESS = re.compile(r"(?<![a-z])(?:unless|otherwise|until)(?![a-z])|除 ?非|否 ?则", re.IGNORECASE)
 _GRANTED = re.compile(

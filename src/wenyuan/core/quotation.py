@@ -42,6 +42,8 @@ _OPENS = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that says first of what, when or where the rest holds."""
+_IN_CASE = re.compile(r"[，；,;]\s*(?:遇|凡|逢|每逢|当|发现|发生|出现|涉及|属于|一旦|对于?)[^，；,;]*[，,]\s*\Z")
+"""The clause before a part that says in which case it holds: 发现险情，立即撤离."""
 _LEADS = re.compile(
     r"(?:\s|[#>*+•·●○■▪◆\-|]+|[\"“‘'「『(（]|第[\d零〇一二三四五六七八九十百千]+[章节条款项]|[（(]?[\d一二三四五六七八九十a-z]{1,4}[）)、.．]|\d+(?:\.\d+)+"
     r"|(?:因此|所以|此外|同时|另外|并且|而且|其中|即|也就是说|总之|例如|比如)[，,]?|(?:therefore|thus|hence|in addition|also|moreover|furthermore|and|so|then|note|finally|"
@@ -135,6 +137,7 @@ def left_out(text: str, start: int, end: int) -> str:
     cut_before = not head and _ENDS_CLAUSE.search(near) is None and _LEADS.match(near) is None
     cut_after = _BEGINS_CLAUSE.match(rest) is None
     opened = not head and _OPENS.match(near) is not None
+    opened = opened or _IN_CASE.search(near) is not None
     governed = opened or _GOVERNS.search(near) or _GOVERNS.search(rest) or _GOVERNS.search(head_of_list)
     if cut_before or governed or cut_after:
         return " … ".join(filter(None, (" ".join(before.split())[-200:], " ".join((rest or follows).split())[:200])))

@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import Literal
 
 from wenyuan.core.bound_differences import FEW
-from wenyuan.core.denials import turned_round
+from wenyuan.core.denials import denial_around, turned_round
 from wenyuan.core.differences import DIFFERENCES, changed
 from wenyuan.core.exchanged_parts import exchanged
 from wenyuan.core.figure_differences import another_thing
@@ -74,10 +74,24 @@ _SIGNS = frozenset("<>≥≤")
 
 def compared_with(claim: Tokens, text: str) -> Comparison | None:
     """Compare a claim with a text; None where they share too little."""
-    if not claim.tokens or _STRUCK.search(claim.text) or _most_held(claim, [text]) < LIKE * len(claim.tokens):
+    if not claim.tokens or _STRUCK.search(claim.text):
         return None
-    tokens = tokens_of(text)
-    return _verbatim(claim, tokens) or _aligned(claim, tokens)
+    like = _most_held(claim, [text]) >= LIKE * len(claim.tokens)
+    found = _verbatim(claim, tokens_of(text)) if like else None
+    return found or _denied(claim, text) or (_aligned(claim, tokens_of(text)) if like else None)
+
+
+def _denied(claim: Tokens, text: str) -> Comparison | None:
+    """A claim that says of a whole sentence of the text that it is not so; None for any other."""
+    if (frame := denial_around(claim.text)) is None:
+        return None
+    said = tokens_of(claim.text[slice(*frame.said)])
+    if not said.tokens or _most_held(said, [text]) < len(said.tokens):
+        return None
+    found = _verbatim(said, tokens_of(text))
+    if found is None or found.kind != "verbatim":
+        return None
+    return Comparison("negation_changed", found.spans, (ClaimDifference("", frame.words),))
 
 
 def _most_held(claim: Tokens, texts: Iterable[str]) -> int:
@@ -255,12 +269,12 @@ def _with_gaps(text: Tokens, blocks: Sequence[_Block], low: int, share: float) -
     """A claim that leaves out more than a few words: of one sentence, *part* where these govern the rest; else *stitched*."""
     pieces = tuple(_pieces(text, blocks, low))
     for tag, _, _, c, d in blocks:
-        if tag != "insert":
+        if tag != "insert" or d - c <= FEW:
             continue
         if any(t.after == "sentence" for t in text.tokens[low + c : low + d + 1]):
             return Comparison("stitched", pieces, (), share)
         missing = text.text[text.tokens[low + c].start : text.tokens[low + d].start]
-        if d - c > FEW and governs(missing):
+        if governs(missing):
             return Comparison("part", pieces, (ClaimDifference(missing.strip(), ""),), share)
     return None
 

@@ -55,7 +55,7 @@ _RELATIONS = tuple((name, re.compile(pattern)) for name, pattern in (
     ("after", r"之后|以后|(?<![^ ])后(?![^ ])|(?<![a-z])(?:after|afterwards)(?![a-z])"),
     ("only", r"仅|只(?! [能要])|唯一|(?<![a-z])(?:only|solely|exclusively)(?![a-z])"),
     ("all", r"全部|所有|全体|任何|任一|(?<![^ ])均(?![^ ])|(?<![a-z])(?:all|every|each|always)(?![a-z])"),
-    ("some", r"部分|某些|有些|个别|(?<![a-z])(?:some|sometimes|several|few)(?![a-z])"),
+    ("some", r"部分|某些|有些|个别|多 数|大 部 分|(?<![a-z])(?:some|sometimes|several|few|(?<!at )(?<!the )most(?! (?:likely|recent|often|probably|importantly|notably)))(?![a-z])"),
 ))  # fmt: skip
 
 
