@@ -47,8 +47,10 @@ class DocumentWrites:
         """
         with self.database.changing("storing documents") as connection:
             seq = next_seq(connection, documents[0].source_id)
-            if vectors:
-                connection.execute(insert_new(connection, t.vectors), vector_rows(vectors))
+            for keys in batches(list(vectors)):
+                connection.execute(
+                    insert_new(connection, t.vectors), vector_rows({key: vectors[key] for key in keys})
+                )
             check_vectors(connection, [passage for document in documents for passage in document.passages], vectors)
             for source_id, group in _by_source(documents).items():
                 uris = [document.uri for document in group]
@@ -59,12 +61,8 @@ class DocumentWrites:
             first = _next_document(connection)
             numbered = list(enumerate(documents, start=first))
             connection.execute(t.documents.insert(), [_document_row(doc, number, seq) for number, doc in numbered])
-            rows = [passage_row(p, doc.source_id, number, seq) for number, doc in numbered for p in doc.passages]
-            # What was corrected is kept as it was cut, and was never served: it came and went at the same change.
-            kept = [passage_row(p, doc.source_id, number, seq) for number, doc in numbered for p in doc.originals]
-            rows += [{**row, "removed_seq": seq} for row in kept]
-            if rows:
-                connection.execute(t.passages.insert(), rows)
+            for document_id, document in numbered:
+                _insert_passages(connection, document, document_id, seq)
             if readings := [row for number, doc in numbered if (row := _reading_row(doc, number)) is not None]:
                 connection.execute(t.readings.insert(), readings)
             for document in documents:
@@ -237,6 +235,17 @@ def check_vectors(connection: sa.Connection, passages: Sequence[NewPassage], giv
         held = set(connection.scalars(sa.select(v).where(v.in_(part))))
         if len(held) < len(part):
             raise VectorsGone("vectors were removed while documents with the same texts came in", component="catalog")
+
+
+def _insert_passages(connection: sa.Connection, document: NewDocument, document_id: int, seq: int) -> None:
+    """Insert the passages of a document, some at a time: rows and their parameters take several times their texts."""
+    for part in batches(document.passages):
+        rows = [passage_row(passage, document.source_id, document_id, seq) for passage in part]
+        connection.execute(t.passages.insert(), rows)
+    # What was corrected is kept as it was cut, and was never served: it came and went at the same change.
+    for part in batches(document.originals):
+        kept = [passage_row(passage, document.source_id, document_id, seq) for passage in part]
+        connection.execute(t.passages.insert(), [{**row, "removed_seq": seq} for row in kept])
 
 
 def _next_document(connection: sa.Connection) -> int:

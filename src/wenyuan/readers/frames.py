@@ -52,7 +52,12 @@ def encode_json(value: Mapping[str, Any]) -> bytes:
 
 def decode_json(payload: bytes) -> dict[str, Any]:
     """Inverse of `encode_json`; raises ValueError for anything but an object."""
-    value = json.loads(payload.decode("utf-8", "surrogatepass"))
+    return parse_json(payload.decode("utf-8", "surrogatepass"))
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """The object that a text of `encode_json` says; raises ValueError for anything but an object."""
+    value = json.loads(text)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return value

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wenyuan.core.errors import SourceError, msg
-from wenyuan.readers.frames import HEADER, decode_json, encode_json, frame
+from wenyuan.readers.frames import HEADER, encode_json, frame, parse_json
 
 _START_SECONDS = 60.0
 _PIPE_BYTES = 1 << 20
@@ -86,7 +88,7 @@ class ReadingProcess:
             os.set_blocking(self._from.fileno(), False)
             hello = frame(encode_json({"memory": limits.memory, "cpu_seconds": limits.cpu_seconds}))
             try:
-                self._exchange(hello, _START_SECONDS)
+                self._exchange([hello], _START_SECONDS)
             except Died as death:
                 self.end()
                 words.seek(0)
@@ -100,7 +102,8 @@ class ReadingProcess:
             seconds: How long it may take, where that is not `ReadingLimits.wall_seconds`.
         """
         self.served += 1
-        return self._exchange(frame(request) + frame(content), seconds or self._limits.wall_seconds)
+        sent = [frame(request) + HEADER.pack(len(content)), content]  # not joined: a file may be long
+        return self._exchange(sent, seconds or self._limits.wall_seconds)
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -117,9 +120,9 @@ class ReadingProcess:
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    def _exchange(self, outgoing: bytes, seconds: float) -> dict[str, Any]:
+    def _exchange(self, outgoing: Sequence[bytes], seconds: float) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
-        left = memoryview(outgoing)
+        waiting = deque(memoryview(part) for part in outgoing)
         incoming = bytearray()
         while True:
             if len(incoming) >= HEADER.size:
@@ -127,10 +130,12 @@ class ReadingProcess:
                 if size > self._limits.answer_bytes:
                     raise Died(f"its text is larger than {self._limits.answer_bytes:,} bytes")
                 if len(incoming) >= HEADER.size + size:
-                    return self._decoded(bytes(incoming[HEADER.size :]))
-            ready = self._ready(deadline, seconds, writing=bool(left))
-            if self._to.fileno() in ready and left:
-                left = self._written(left)
+                    return self._decoded(incoming)
+            ready = self._ready(deadline, seconds, writing=bool(waiting))
+            if self._to.fileno() in ready and waiting:
+                left = self._written(waiting.popleft())
+                if left:
+                    waiting.appendleft(left)
             if self._from.fileno() in ready:
                 chunk = os.read(self._from.fileno(), _PIPE_BYTES)
                 if not chunk:
@@ -155,9 +160,13 @@ class ReadingProcess:
         except BrokenPipeError:
             return left[:0]  # it died during the request: reading its answer reports that next
 
-    def _decoded(self, payload: bytes) -> dict[str, Any]:
+    def _decoded(self, answer: bytearray) -> dict[str, Any]:
+        """The value of an answer, which is emptied: as bytes, text and values it would be there several times."""
         try:
-            return decode_json(payload)
+            with memoryview(answer) as whole:
+                text = str(whole[HEADER.size :], "utf-8", "surrogatepass")
+            answer.clear()
+            return parse_json(text)
         except (ValueError, RecursionError) as error:
             raise Died(msg("the reader's answer is not valid: {error}", error=error)) from error
 

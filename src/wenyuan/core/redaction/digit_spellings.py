@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from ipaddress import AddressValueError, IPv6Address
 from typing import NamedTuple
@@ -19,8 +20,12 @@ class Spelled(NamedTuple):
     """A folded text with the way back, as in `View`; `offsets` is None where nothing moved."""
 
     text: str
-    offsets: list[int] | None
+    offsets: array[int] | None
     long: dict[int, int]
+
+
+OFFSET = "I"
+"""Type of an array of places in a text: as a list of numbers they would take ten times as much space."""
 
 
 # What may stand between the digits of one number. Lists, cells and lines are parted by some of it, too: _LISTED.
@@ -120,8 +125,8 @@ def _windows(text: Spelled, edits: Sequence[_Edit]) -> Iterator[Spelled]:
 
 def _window(text: Spelled, edits: Sequence[_Edit]) -> Spelled:
     pieces: list[str] = []
-    kept: list[int] = []
-    long = dict(text.long)
+    kept = array(OFFSET)
+    long: dict[int, int] = {}
     origin = range(len(text.text)) if text.offsets is None else text.offsets
     at = max(0, edits[0].start - _AROUND)
     for edit in edits:
@@ -130,10 +135,12 @@ def _window(text: Spelled, edits: Sequence[_Edit]) -> Spelled:
         for first, last in edit.places:
             kept.append(origin[first])
             if last > first:
-                long[origin[first]] = long.get(origin[last], origin[last] + 1)
+                long[origin[first]] = text.long.get(origin[last], origin[last] + 1)
         at = edit.end
     end = edits[-1].end + _AROUND
-    return Spelled("".join((*pieces, text.text[at:end])), [*kept, *origin[at:end]], long)
+    kept.extend(origin[at:end])
+    long = {place: text.long[place] for place in kept if place in text.long} | long
+    return Spelled("".join((*pieces, text.text[at:end])), kept, long)
 
 
 def _by_character(row: re.Match[str], new: str) -> _Edit:
@@ -191,8 +198,8 @@ def _has_check(number: str, length: int) -> bool:
     return (length == 18 and id_body(number)) or (number.isdigit() and luhn(number) and card_issuer(number))
 
 
-def _through(kept: list[int], offsets: list[int] | None) -> list[int]:
-    return kept if offsets is None else [offsets[at] for at in kept]
+def _through(kept: array[int], offsets: array[int] | None) -> array[int]:
+    return kept if offsets is None else array(OFFSET, (offsets[at] for at in kept))
 
 
 # Single characters with one and the same separator between them, or single digits with several: 1 3 8 0 0 1 3 8 0 0 0.
@@ -217,7 +224,7 @@ def parted(text: Spelled) -> Spelled:
     """Without what parts the characters of one number, and with dashes between its groups."""
     joined = _GROUPS.sub(_dashed, text.text)
     pieces: list[str] = []
-    kept: list[int] = []
+    kept = array(OFFSET)
     at = 0
     for match in _ONE_BY_ONE.finditer(joined):
         start, end = match.span()

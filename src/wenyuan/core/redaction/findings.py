@@ -41,7 +41,7 @@ from wenyuan.core.redaction import (
 )
 from wenyuan.core.redaction.columns import column_values
 from wenyuan.core.redaction.erased_values import ErasedValues
-from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find, find_together
+from wenyuan.core.redaction.matching import SIGNS, Finding, Rule, find, find_together, forget_runs
 from wenyuan.core.redaction.names import NAME_RULES
 from wenyuan.core.redaction.policy import ERASED_MARK, KINDS, RedactionPolicy
 from wenyuan.core.redaction.postal_addresses import RULES as PLACE_RULES
@@ -125,6 +125,7 @@ def findings(
         if names is not None and policy.actions["person"] != "keep"
         else [],
     )
+    forget_runs()
     if known is not None:
         known[text] = by_rules, by_names
     found = [*by_rules]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,10 +75,14 @@ def find(rule: Rule, view: TextView) -> Iterator[Finding]:
             at = max(span[1], match.start() + 1)
 
 
-@lru_cache(8)
-def _run_starts(text: str) -> tuple[int, ...]:
+@lru_cache(2)  # of the text at hand: several rules ask for them in turn
+def _run_starts(text: str) -> array[int]:
     """Where a run of Chinese characters begins."""
-    return tuple(match.start() for match in _RUN.finditer(text))
+    return array("I", (match.start() for match in _RUN.finditer(text)))
+
+
+forget_runs = _run_starts.cache_clear
+"""Lets go of the texts that were looked through last, which may be long."""
 
 
 _RUN = re.compile(f"[{HAN}]+")

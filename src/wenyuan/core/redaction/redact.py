@@ -114,7 +114,8 @@ class Redaction:
         spans += [(doubt.start, doubt.end) for doubt in document.uncertain]
         text, parts, counts = rewrite(document.text, spans, document.cells)
         moved = iter(parts)
-        gone = _redacted_words(document.text, text)
+        anchored = any(block.anchor or block.inner for block in document.blocks)
+        gone = _redacted_words(document.text, text) if anchored else set()
 
         def clean(said: str) -> str:
             if not said:
@@ -263,8 +264,8 @@ def _redacted_words(text: str, redacted: str) -> set[str]:
     """The words that redaction took out of a text, in lower case."""
     if text == redacted:
         return set()
-    left = {*_WORD.findall(redacted.lower())}
-    return {word for word in _WORD.findall(text.lower()) if word not in left}
+    left = {match[0] for match in _WORD.finditer(redacted.lower())}
+    return {match[0] for match in _WORD.finditer(text.lower())} - left
 
 
 def _read_from(document: Document, moved: Iterator[tuple[int, int]], clean: Callable[[str], str]) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import repeat
 
-from wenyuan.core.redaction.digit_spellings import Spelled, parted, spellings
+from wenyuan.core.redaction.digit_spellings import OFFSET, Spelled, parted, spellings
 from wenyuan.core.redaction.policy import ERASED_MARK, LABELS
 from wenyuan.core.text import folding
 
@@ -69,7 +71,7 @@ class TextView:
 
     text: str
     lower: str
-    offsets: tuple[int, ...] | None
+    offsets: Sequence[int] | None
     long: Mapping[int, int] = field(default_factory=dict)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
@@ -120,15 +122,15 @@ def views_of(text: str) -> tuple[TextView, ...]:
 
 def _view(read: Spelled) -> TextView:
     read = parted(read)
-    return TextView(read.text, read.text.lower(), None if read.offsets is None else tuple(read.offsets), read.long)
+    return TextView(read.text, read.text.lower(), read.offsets, read.long)
 
 
-def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:
+def _moved(text: str) -> tuple[str, array[int], dict[int, int]]:
     """The folded text, its offsets and what is long, where characters vanish, grow, or belong to a mark or a reference."""
     folds = {c: _fold(c) for c in set(text)}
     moving = "".join(c for c, folded in folds.items() if len(folded) != 1)
     pieces: list[str] = []
-    offsets: list[int] = []
+    offsets = array(OFFSET)
     long: dict[int, int] = {}
     at = 0
     odd = re.compile(f"{_LONG.pattern}|[{re.escape(moving)}]" if moving else _LONG.pattern)
@@ -139,7 +141,7 @@ def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:
             long[start] = match.end()
         pieces += (text[at:start].translate(_FOLDS), new)
         offsets.extend(range(at, start))
-        offsets.extend([start] * len(new))
+        offsets.extend(repeat(start, len(new)))
         at = match.end()
     pieces.append(text[at:].translate(_FOLDS))
     offsets.extend(range(at, len(text)))

@@ -46,7 +46,8 @@ MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing, a process or a thread, may keep answers behind before that is an error."""
 _BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
 _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
-_APPLY_BATCH = 2_000
+_APPLY_BATCH = 2_000  # changes that are applied together
+_APPLY_CHARACTERS = 200_000  # or those with so much text
 _TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
 _PATIENCE = 600.0  # seconds for another process to be done with the files
 _LOOK = 0.5  # seconds between two checks of the files
@@ -569,6 +570,15 @@ def _length(body: str) -> int:
     return body.count(" ") + (not body.endswith(" ")) if body else 0
 
 
-def _batched(changes: Iterator[Change]) -> Iterator[tuple[Change, ...]]:
-    while batch := tuple(itertools.islice(changes, _APPLY_BATCH)):
+def _batched(changes: Iterator[Change]) -> Iterator[list[Change]]:
+    """Changes in parts of bounded length and text: to make the terms of a text takes fifty times its space."""
+    batch: list[Change] = []
+    size = 0
+    for change in changes:
+        batch.append(change)
+        size += 0 if change.row is None else len(change.row.text)
+        if len(batch) == _APPLY_BATCH or size >= _APPLY_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
