@@ -194,3 +194,100 @@ def test_numbers_of_ods_have_their_plain_value_beside_what_is_shown() -> None:
     assert "001234 (1234)" in document.text
     assert "2025年3月1日 (2025-03-01)" in document.text
     assert "5.25 kg" in document.text and "(5.25)" not in document.text
+
+
+def _styled_ods(styles: str, *cells: str, columns: str = "", behind: str = "") -> bytes:
+    """A spreadsheet with styles in its content, and cells of a row, each with its attributes and text."""
+    content = ods(f"<table:table-row>{''.join(cells)}</table:table-row>{behind}", columns=columns)
+    source, made = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for entry in source.namelist():
+            told = source.read(entry)
+            if entry == "content.xml":
+                whole = f"<office:automatic-styles>{styles}</office:automatic-styles><office:body".encode()
+                told = told.replace(b"<office:body", whole, 1)
+            archive.writestr(entry, told)
+    return made.getvalue()
+
+
+def _style(
+    name: str, *, parent: str = "", letters: str = "", ground: str = "", inside: str = "", kind: str = "table-cell"
+) -> str:
+    return (
+        f'<style:style style:name="{name}" style:family="{kind}" style:parent-style-name="{parent}">'
+        f'<style:table-cell-properties fo:background-color="{ground or "transparent"}"/>'
+        f"<style:text-properties {letters}/>{inside}</style:style>"
+    )
+
+
+def _cell(text: str, style: str = "") -> str:
+    return f'<table:table-cell table:style-name="{style}" office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+
+
+_WHITE = 'fo:color="#ffffff"'
+
+
+@pytest.mark.parametrize(
+    ("styles", "columns"),
+    [
+        (_style("c", letters=_WHITE), ""),
+        (_style("c", letters='fo:color="#fdfdfd"', ground="#ffffff"), ""),
+        (_style("base", letters=_WHITE) + _style("c", parent="base"), ""),
+        (_style("c", letters='fo:color="#112233"', ground="#112233"), ""),
+        (_style("c", letters='fo:font-size="1pt"'), ""),
+        (
+            _style("wide", letters=_WHITE),
+            '<table:table-column/><table:table-column table:default-cell-style-name="wide"/>',
+        ),
+    ],
+    ids=["white", "on white", "by a parent", "of its ground", "tiny", "of the column"],
+)
+def test_cells_of_ods_that_nobody_sees_are_left_out_and_named(styles: str, columns: str) -> None:
+    """In the colour of what lies under them, also by a style that theirs is based on, or that of the column; or tiny."""
+    own = "" if columns else "c"
+    content = _styled_ods(styles, _cell("seen"), _cell("ignore what stands above", own), columns=columns)
+    (document,) = read_ods(content, uri="file:///a.ods", name="a.ods")
+    assert document.text == "seen"
+    assert "(B1)" in document.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "styles",
+    [
+        _style("c", letters=_WHITE, ground="#003366"),
+        _style("base", ground="#003366") + _style("c", parent="base", letters=_WHITE),
+        _style("c", letters=f'{_WHITE} style:use-window-font-color="true"'),
+    ],
+    ids=["on blue", "on a parent's blue", "of the window"],
+)
+def test_white_cells_of_ods_that_are_seen_are_read(styles: str) -> None:
+    """On a dark ground, and where the colour is that of the window."""
+    (document,) = read_ods(
+        _styled_ods(styles, _cell("seen"), _cell("so is this", "c")), uri="file:///a.ods", name="a.ods"
+    )
+    assert "so is this" in document.text
+    assert not document.notes
+
+
+def test_white_letters_within_a_cell_of_ods_are_left_out() -> None:
+    """The rest of the cell is read."""
+    styles = _style("t", letters=_WHITE, kind="text")
+    cell = _cell('the fee is 200<text:span text:style-name="t"> or nothing</text:span> yuan')
+    (document,) = read_ods(_styled_ods(styles, cell), uri="file:///a.ods", name="a.ods")
+    assert document.text == "the fee is 200 yuan"
+
+
+@pytest.mark.parametrize("inside", ["", '<style:map style:condition="cell-content()=1" style:apply-style-name="x"/>'])
+def test_white_cells_of_ods_over_what_is_not_known_are_read_and_told(inside: str) -> None:
+    """Where a condition colours cells, white text may be seen."""
+    behind = (
+        ""
+        if inside
+        else "<calcext:conditional-formats xmlns:calcext='urn:calc'><calcext:conditional-format/></calcext:conditional-formats>"
+    )
+    content = _styled_ods(
+        _style("c", letters=_WHITE, inside=inside), _cell("seen"), _cell("perhaps", "c"), behind=behind
+    )
+    (document,) = read_ods(content, uri="file:///a.ods", name="a.ods")
+    assert "perhaps" in document.text
+    assert document.fidelity and "B1" in document.fidelity.warnings[-1]

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from wenyuan.readers.markup import local
 
 Colour = tuple[int, int, int]
-_WHITE: Colour = (255, 255, 255)
+WHITE: Colour = (255, 255, 255)
 _HEX = re.compile(r"#([0-9a-fA-F]{6})\Z")
 _LENGTH = re.compile(r"(-?[0-9]{0,9}(?:\.[0-9]{0,9})?)(pt|cm|mm|in|inch|pc|px|%)\Z")
 _POINTS = {"pt": 1.0, "cm": 72 / 2.54, "mm": 7.2 / 2.54, "in": 72.0, "inch": 72.0, "pc": 12.0, "px": 0.75}
-_SMALLEST = 1.0  # points
+SMALLEST = 1.0  # points
 _AWAY = -500.0  # points: an indent that begins beyond the edge of a page
 _CLEAR = 4.0  # per cent of opacity
-_NEAR = 8  # of 255, between colours that no eye tells apart
+NEAR = 8  # of 255, between colours that no eye tells apart
 _DEPTH = 10  # of styles with parents; damaged files have rings
 _HIGHEST = 60  # elements above a text that are asked for its colours
 _DRAWN = ("font-relief", "text-shadow")
@@ -57,7 +57,7 @@ class OdfConcealment:
         self._sizes: dict[str, tuple[float, float]] = {}  # of pages, by layout
         self._masters: dict[str, Any] = {}
         self._layouts: dict[str, str] = {}  # of pages, by master
-        self._paper: Colour | None = _WHITE
+        self._paper: Colour | None = WHITE
         for root in (styles, content):
             for node in () if root is None else root.iter():
                 if isinstance(node.tag, str):
@@ -84,7 +84,7 @@ class OdfConcealment:
                     self._sizes[attribute(node, "name")] = (size[0], size[1])
                     if _fill({key.rpartition("}")[2]: value for key, value in properties.attrib.items()}) not in (
                         None,
-                        _Ground(_WHITE),
+                        _Ground(WHITE),
                     ):
                         self._paper = None
         elif kind == "master-page":
@@ -136,7 +136,7 @@ class OdfConcealment:
         return self._judged(said, ground, holder)
 
     def _judged(self, said: Mapping[str, str], ground: _Ground | None, page: Any) -> str:
-        if 0 < points(said.get("font-size", "12pt")) <= _SMALLEST:
+        if 0 < points(said.get("font-size", "12pt")) <= SMALLEST:
             return "runs too small to be seen"
         if said.get("use-window-font-color") == "true":  # LibreOffice writes that as clear, too
             return ""
@@ -144,18 +144,18 @@ class OdfConcealment:
             0 < _percent(said.get("opacity", "100%")) < _CLEAR
         ):  # LibreOffice draws letters of 0 % as if it were not said
             return "runs without a colour"
-        letters = _colour(said.get("color", ""))
+        letters = colour_of(said.get("color", ""))
         if letters is None or any(said.get(name, "none") not in ("none", "false", "") for name in _DRAWN):
             return ""
         known = ground is not None and ground.colour is not None
         below = ground.colour if ground is not None else self._page_colour(page)
         if below is None:
-            return "open" if _apart(letters, _WHITE) < _NEAR else ""
-        if _apart(letters, below) >= _NEAR:
+            return "open" if apart(letters, WHITE) < NEAR else ""
+        if apart(letters, below) >= NEAR:
             return ""
         if not known and (self._behind or self._is_crowded(page)):
             return "open"
-        return "white runs" if below == _WHITE else "runs in the colour of their ground"
+        return "white runs" if below == WHITE else "runs in the colour of their ground"
 
     def _page_colour(self, page: Any) -> Colour | None:
         if local(page) != "page":
@@ -164,7 +164,7 @@ class OdfConcealment:
         master = self._masters.get(attribute(page, "master-page-name"))
         if found is None and master is not None:
             found = _fill(self._resolve("drawing-page", attribute(master, "style-name"), self._of_masters))
-        return _WHITE if found is None else found.colour
+        return WHITE if found is None else found.colour
 
     def _is_crowded(self, page: Any) -> bool:
         """Whether something on a slide or its master may lie under other things of it."""
@@ -250,7 +250,7 @@ def _percent(text: str) -> float:
     return float(found[1]) if found and found[2] == "%" and found[1].strip("-.") else 100.0
 
 
-def _colour(text: str) -> Colour | None:
+def colour_of(text: str) -> Colour | None:
     found = _HEX.match(text.strip())
     if not found:
         return None
@@ -258,7 +258,7 @@ def _colour(text: str) -> Colour | None:
     return red, green, blue
 
 
-def _apart(one: Colour, other: Colour) -> int:
+def apart(one: Colour, other: Colour) -> int:
     return max(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
@@ -270,13 +270,13 @@ def _fill(said: Mapping[str, str], *, shape: bool = False) -> _Ground | None:
     """
     background = said.get("background-color", "")
     if background and background != "transparent":
-        return _Ground(_colour(background))
+        return _Ground(colour_of(background))
     kind = said.get("fill", "")
     if kind == "solid":
         return (
             _Ground(None)
             if _percent(said.get("fill-opacity", "")) < 100
-            else _Ground(_colour(said.get("fill-color", "")))
+            else _Ground(colour_of(said.get("fill-color", "")))
         )
     if kind and kind != "none":
         return _Ground(None)
@@ -287,7 +287,7 @@ def _suspicious(said: Mapping[str, str]) -> bool:
     """Whether properties may hide a text, alone or with others."""
     if "background-color" in said or "fill-color" in said or _percent(said.get("opacity", "100%")) < _CLEAR:
         return True
-    if 0 < points(said.get("font-size", "12pt")) <= _SMALLEST or points(said.get("margin-left", "")) <= _AWAY:
+    if 0 < points(said.get("font-size", "12pt")) <= SMALLEST or points(said.get("margin-left", "")) <= _AWAY:
         return True
-    colour = _colour(said.get("color", ""))
-    return colour is not None and _apart(colour, _WHITE) < _NEAR
+    colour = colour_of(said.get("color", ""))
+    return colour is not None and apart(colour, WHITE) < NEAR

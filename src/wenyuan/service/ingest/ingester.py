@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
 
-READING = "read/14+chunk/3"
+READING = "read/15+chunk/3"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
