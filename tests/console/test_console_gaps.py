@@ -31,7 +31,7 @@ def test_a_gap_is_shown_with_its_question_and_reason(place: tuple[str, Any]) -> 
     assert ASKED in seen.text("li.card") and "nothing given" in seen.text("li.card")
     assert seen.count('nav a[href="/console/gaps"]') == 1
     chinese = Browser(place[0], "zh").get("/console/gaps", days="7")
-    assert "没有结果" in chinese.text("li.card") and "没有答好" in chinese.text("h1")
+    assert "没有作答" in chinese.text("li.card") and "没有答好" in chinese.text("h1")
 
 
 def test_a_decision_moves_it_and_can_be_taken_back(place: tuple[str, Any]) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+import wenyuan
 from console_door import HOSTILE, Browser, console
 from governed_door import key
 from wenyuan.console.day_bars import day_bars
 from wenyuan.core.question_outcomes import OUTCOMES
+from wenyuan.service.document_details import DetailsRequest
+from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.service.uploads import Given
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +105,29 @@ def test_many_days_share_bars() -> None:
     assert len(drawing.bars) <= 31
     assert sum(bar.questions for bar in drawing.bars) == 365
     assert (drawing.bars[0].first, drawing.bars[-1].last) == ("0", "364")
+
+
+def test_people_read_names_and_titles_and_not_numbers_and_paths(tmp_path: Path) -> None:
+    """Who did what to which thing, in their language: a key by its name, a source by its title, a file by its own name, no path of
+    this machine, no English word in the Chinese pages of changes.
+    """
+    with console(tmp_path) as (url, library):
+        library.catalog.put_source(wenyuan.Source(source_id="jiage", title="价格与促销"))
+        (tmp_path / "价目.md").write_text("# 价目\n\n吐司每只 22 元。\n", encoding="utf-8")
+        library.upload("jiage", [Given(name="价目.md", path=tmp_path / "价目.md")])
+        library.find(SearchRequest(query="吐司多少钱"))
+        library.find(SearchRequest(query="量子纠缠的贝尔不等式怎么证明"))
+        library.gaps.ask_again()
+        (number,) = [one["document_id"] for one in library.list_documents(source="jiage").documents]
+        library.details_desk.set_details(number, DetailsRequest(title="价目表"))
+        browser = Browser(url, "zh")
+        browser.sign_in(library.catalog.create_key(None, frozenset({"admin"}), None, name="老板")[1])
+        browser.post("/console/people/synonyms", {"term": "吐司", "synonym": "面包", "direction": "both"})
+        for path in ("/console/overview", "/console/audit"):
+            shown = browser.get(path).text("main")
+            assert "老板" in shown and "价目.md" in shown and "本机" in shown, path
+            assert "file://" not in shown and "questions" not in shown and "asked" not in shown, path
+            assert "details" not in shown, path
+        assert "价格与促销" in browser.get("/console/overview").text("main")
+        options = browser.get("/console/search").text("main form")
+        assert "价格与促销" in options and "jiage" not in options

@@ -31,7 +31,8 @@ async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = N
     refused, found, status = None, None, 200
     try:
         found = await visit.get("v1", "audit", **asked_records(visit, form), before=form["before"], limit=_PAGE)
-        await visit.learn_names(*(one["principal"] for one in found["records"]))
+        await visit.learn_names(*(who for one in found["records"] for who in (one["principal"], one["record"].get("object"))))
+        await visit.learn_titles()
     except Refused as error:
         if error.status not in (400, 404):
             raise
@@ -75,7 +76,8 @@ async def shown(visit: Visit) -> Response:
 
 async def _record_page(visit: Visit, replay: Mapping[str, Any] | None = None) -> Response:
     found = await visit.get("v1", "audit", visit.request.path_params["audit_id"])
-    await visit.learn_names(found["principal"])
+    await visit.learn_names(found["principal"], found["record"].get("object"))
+    await visit.learn_titles()
     by_ref: dict[str, list[Any]] = {}
     for difference in (replay or {}).get("differences", ()):
         by_ref.setdefault(difference["ref"], []).append(difference)

@@ -32,6 +32,7 @@ async def _listed(visit: Visit, compared: object = None) -> Response:
             raise
         return visit.page("conflicts.html", error.status, refused=error, state=state, source=source, states=STATES)
     every = found["conflicts"]
+    await visit.learn_titles()
     return visit.page(
         "conflicts.html", behind=found["behind"], comparison=found["comparison"], conflicts=every[:_MOST], more=max(0, len(every) - _MOST), state=state,
         source=source, states=STATES, compared=compared,

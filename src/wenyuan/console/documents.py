@@ -82,6 +82,7 @@ async def history(visit: Visit) -> Response:
     number = visit.request.path_params["document_id"]
     found = await visit.get("v1", "documents", number, "history")
     source = await visit.glance("v1", "sources", found["source_id"])
+    await visit.learn_names(*(one["by"] for one in found["versions"]))
     return visit.page("document_history.html", number=number, history=found, source=source)
 
 
@@ -104,6 +105,7 @@ async def document_page(visit: Visit, number: str, status: int = 200, **told: An
     await visit.learn_names(
         *(passage.get("corrected_by") for passage in found["passages"]),
         *(one[name] for one in corrections or () for name in ("actor", "undone_by")),
+        (document.get("details") or {}).get("actor"),
     )
     given: dict[str, Any] = {"refused": None, "failed": None, **told}
     return visit.page(

@@ -40,6 +40,7 @@ async def _listed(visit: Visit, closed: object = None, *, settled: object = None
     gaps = found["gaps"]
     if visit.rights & {"audit", "admin"} or not visit.token:
         await visit.learn_names(*(one["decision"]["actor"] for one in gaps if one["decision"]))
+    await visit.learn_titles()
     return visit.page(
         "gaps.html", 200 if refused is None else refused.status, report=found, gaps=gaps,
         more=found["total"] - len(gaps), state=state, days=days, agent=form["agent"], all_days=_DAYS, states=STATES,

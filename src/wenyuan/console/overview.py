@@ -34,9 +34,9 @@ async def overview(visit: Visit) -> Response:
     days = form["days"] if form["days"] in _DAYS else "30"
     zone = getattr(visit.zone, "key", "")
     found = await visit.get("v1", "overview", days=days, zone=zone)
-    await visit.learn_names(*(one["principal"] for one in found["changes"]))
+    await visit.learn_names(*(one[name] for one in found["changes"] for name in ("principal", "object")))
     ready = (await visit.call("GET", "readyz")).value
-    sources = await visit.glance("v1", "sources")
+    sources = await visit.learn_titles()
     return visit.page(
         "overview.html", found=found, drawing=day_bars(found["days"]), days=days, all_days=_DAYS, outcomes=OUTCOMES,
         ready=ready, sources=sources, stale=_stale(sources), most=_MOST,

@@ -80,7 +80,7 @@ async def _choice(visit: Visit) -> dict[str, Any]:
     """
     if visit.request.headers.get("hx-request"):
         return {"empty": False, "domains": [], "agents": [], "sources": []}
-    sources = await visit.glance("v1", "sources")
+    sources = await visit.learn_titles()
     agents = await visit.glance("v1", "agents")
     domains = sorted({source.get("domain", "") for source in (sources or {}).get("sources", ())} - {""})
     empty = sources is not None and not sources["sources"]

@@ -39,6 +39,8 @@ HEADERS = {
 _ACCEPTED = re.compile(r"\s*([a-zA-Z]+)[a-zA-Z0-9-]*\s*(?:;\s*q=([0-9.]+))?")
 
 _PERSON = re.compile(r"person-[0-9a-f]{20}")
+_LOCAL = "local"  # who works on this machine without a key
+_KEY = re.compile(r"[0-9a-f]{8}")
 _ASKED = 200  # names that are asked for at once
 
 
@@ -64,6 +66,7 @@ class Visit:
         self.zone = zone_named(request.cookies.get(ZONE, ""))
         session = site.sessions.held(request.cookies.get(COOKIE, ""))
         self._names: dict[str, str] = {}
+        self._titles: dict[str, str] = {}
         self.token, self.rights, self.name = session.token, session.rights, session.name
 
     # -- asking the API ------------------------------------------------------------------------------------
@@ -130,7 +133,12 @@ class Visit:
         return translated(received(message, parts), self.language)
 
     async def learn_names(self, *actors: object) -> None:
-        """Ask what people are called, of whom a page will say `who`; where the session may not know that, they keep their ids."""
+        """Ask what people and keys are called, of whom a page will say `who`; where the session may not know that, they keep their
+        ids.
+        """
+        if any(isinstance(actor, str) and _KEY.fullmatch(actor) for actor in actors):
+            keys = await self.glance("v1", "keys")
+            self._names |= {one["key_id"]: one["name"] for one in (keys or {"keys": ()})["keys"] if one["name"]}
         ids = sorted({one for actor in actors if isinstance(actor, str) for one in _PERSON.findall(actor)})
         for part in (ids[start : start + _ASKED] for start in range(0, len(ids), _ASKED)):
             found = await self.glance("v1", "people", ids=",".join(part))
@@ -138,8 +146,22 @@ class Visit:
                 one["person_id"]: one["name"] for one in (found or {"people": ()})["people"] if one["name"]
             }
 
+    async def learn_titles(self) -> Any | None:
+        """The sources, whose titles a page will say by `source`; None where the key may not list them."""
+        found = await self.glance("v1", "sources")
+        self._titles = {one["source_id"]: one["title"] for one in (found or {"sources": ()})["sources"] if one["title"]}
+        return found
+
+    def source(self, source_id: str) -> str:
+        """A source by its title, where that was learned and it has one."""
+        return self._titles.get(source_id, source_id)
+
     def who(self, actor: str | None) -> str:
         """An actor by name, where that was learned; else as records name them."""
+        if actor == _LOCAL:
+            return self.text("actor_local")
+        if actor in self._names:
+            return self._names[actor]
         return _PERSON.sub(lambda found: self._names.get(found[0], found[0]), actor or "")
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:

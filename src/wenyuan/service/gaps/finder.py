@@ -268,7 +268,7 @@ class Gaps:
         ]  # fmt: skip
         if not meant:
             return ()
-        self.recorder.changed("gap", "asked", f"{len(meant)} questions", None, None)
+        self.recorder.changed("gap", "asked", msg("{count} questions", count=len(meant)), None, None)
         closings = self._closings(meant, progress, seconds)
         left = self._read(days, None, principal).texts.keys()
         closed = [_closed(one, closings) for one in before if left.isdisjoint(digests_of(one))]
