@@ -10,6 +10,14 @@ from typing import Any
 
 import pytest
 
+LEAST = 24
+"""Pixels of height and width that what is clicked or touched has at least; of a box that is ticked, its label counts."""
+_SMALL = """(least) => [...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary')]
+  .filter((one) => !one.closest('svg') && !one.matches('.skip') && one.getClientRects().length)
+  .map((one) => [one, (one.matches('[type=checkbox], [type=radio]') && one.closest('label')) || one])
+  .map(([one, box]) => [one, box.getBoundingClientRect()])
+  .filter(([one, box]) => box.width < least - .5 || box.height < least - .5)
+  .map(([one, box]) => `${one.outerHTML.slice(0, 120)} ${Math.round(box.width)} × ${Math.round(box.height)}`)"""
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
@@ -69,7 +77,9 @@ class Windows:
 
 
 def assert_accessible(page: Any) -> None:
-    """It fits its window at both widths, and axe finds nothing: names, structure, and contrast in both lights."""
+    """It fits its window at both widths, what is to be hit is large enough, and axe finds nothing: names, structure, and contrast in
+    both lights.
+    """
     page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
     backgrounds = set()
     for size, scheme, only in (
@@ -82,6 +92,7 @@ def assert_accessible(page: Any) -> None:
         page.evaluate("document.getAnimations().forEach((fading) => fading.finish())")
         backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
+        assert page.evaluate(_SMALL, LEAST) == [], f"smaller than {LEAST} pixels, {size}"
         found = page.evaluate(
             f"axe.run(document, {{{only} resultTypes: ['violations']}}).then((found) => found.violations.map("
             "(one) => [one.id, one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]))"
