@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def test_every_record_of_the_list_is_in_the_file(place: tuple[str, Any]) -> None
     rows = rows_of(place, "audit.?kind=retrieval&outcome=empty")
     assert [row["preview"] for row in rows[:2]] == ["q619", "q618"]
     assert len({row["audit_id"] for row in rows}) == len(rows) == 620
+    assert all(datetime.fromisoformat(row["time"]).timestamp() == int(row["at"]) for row in rows)  # with its zone
     assert rows_of(place, "audit.?kind=retrieval&agent=nobody") == []
 
 

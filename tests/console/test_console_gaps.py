@@ -99,3 +99,21 @@ def test_an_owner_finds_the_page_in_the_menu(tmp_path: Path) -> None:
         browser.sign_in(str(library.catalog.create_key(None, rights, None, user="user:li")[1]))
         assert browser.get("/console/gaps").status == 200
         assert browser.get("/console/search").count('nav a[href="/console/gaps"]') == 1
+
+
+def test_a_passage_is_pointed_to_by_a_click_in_the_search(place: tuple[str, Any]) -> None:
+    """The gap leads to its question; beside each passage that is found stands that it answers it, which settles the gap."""
+    url, library = place
+    asked = "客户投诉几天响应"
+    library.give_feedback(library.search(asked).audit_id, bad=["1"])
+    browser = Browser(url, "zh")
+    link = f"/console/search?q={asked}&gap={digest_of(asked)}"
+    hits = browser.get(link)
+    form = hits.tree.css_first('form[action$="/settle"]')
+    assert form is not None and "这一段就是答案" in hits.text("#answer")
+    fields = {one.attributes["name"]: one.attributes["value"] or "" for one in form.css("input")}
+    told = browser.post(str(form.attributes["action"]), fields)
+    assert told.status == 200 and asked in told.text(".notice")
+    page = browser.get("/console/corrections")
+    assert "有人问过而没有找到" in page.text("main") and "asked and not found" not in page.text("main")
+    assert browser.get("/console/search", q=asked).count('form[action$="/settle"]') == 0

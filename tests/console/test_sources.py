@@ -268,3 +268,14 @@ def test_a_passage_stands_below_its_title_without_marks(opened: tuple[str, Any],
     shown = Browser(url).get("/console/search?q=when+is+the+boiler+swept").text("p.text")
     assert "swept" in shown
     assert "#" not in shown
+
+
+def test_a_source_without_an_id_is_given_one(opened: tuple[str, Any]) -> None:
+    """Whoever writes in other letters gives a title, and no id; a second one gets another."""
+    browser = Browser(opened[0], "zh")
+    made = [
+        browser.post("/console/sources/+new", {"source_id": "", "type": "static_doc", "title": title}).location
+        for title in ("人事与制度", "门店运营")
+    ]
+    assert len({*made}) == 2 and all(one.startswith("/console/sources/source-") for one in made)
+    assert "人事与制度" in browser.get(made[0]).text("h1")

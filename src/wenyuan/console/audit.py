@@ -31,7 +31,9 @@ async def _record_list_page(visit: Visit, verified: Mapping[str, Any] | None = N
     refused, found, status = None, None, 200
     try:
         found = await visit.get("v1", "audit", **asked_records(visit, form), before=form["before"], limit=_PAGE)
-        await visit.learn_names(*(who for one in found["records"] for who in (one["principal"], one["record"].get("object"))))
+        await visit.learn_names(
+            *(who for one in found["records"] for who in (one["principal"], one["record"].get("object")))
+        )
         await visit.learn_titles()
     except Refused as error:
         if error.status not in (400, 404):

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -37,7 +38,8 @@ async def _audit(visit: Visit, form: Form) -> Rows:
         page = await visit.get("v1", "audit", **{**asked, "before": before, "limit": _AT_ONCE})
         for one in page["records"]:
             yield {
-                "audit_id": one["audit_id"], "at": one["at"], "kind": one["kind"], "principal": one["principal"],
+                "audit_id": one["audit_id"], "at": one["at"],
+                "time": datetime.fromtimestamp(one["at"], visit.zone).astimezone(visit.zone).isoformat(timespec="seconds"), "kind": one["kind"], "principal": one["principal"],
                 "agent": one["record"].get("agent") or "", "preview": one["record"].get("preview", ""),
                 "status": one["record"].get("status", ""), "record": one["record"], "hash": one["hash"],
             }  # fmt: skip

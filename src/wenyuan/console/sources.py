@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from starlette.responses import Response
@@ -88,13 +89,20 @@ async def added(visit: Visit) -> Response:
         return visit.page("source_form.html", source=None, form=Form([]), refused=None, **_CHOICES)
     form = await read_form(visit.request)
     try:
-        body = {"source_id": form["source_id"], "type": form["type"], **_fields(form), **_settings(form)}
+        name = form["source_id"] or await _free_id(visit)
+        body = {"source_id": name, "type": form["type"], **_fields(form), **_settings(form)}
         if form["path"]:
             body["path"] = form["path"]
         await visit.begin(visit.call("POST", "v1", "sources", body=body), _RUNS_LONG)
     except (Refused, NoJson) as error:
         return _again(visit, form, error)
-    return visit.see(f"/console/sources/{form['source_id']}")
+    return visit.see(f"/console/sources/{name}")
+
+
+async def _free_id(visit: Visit) -> str:
+    """An id that no source has: people give titles, and ids are in letters that not everybody writes."""
+    taken = {one["source_id"] for one in (await visit.get("v1", "sources"))["sources"]}
+    return next(name for name in map("source-{}".format, count(len(taken) + 1)) if name not in taken)
 
 
 async def edited(visit: Visit) -> Response:

@@ -149,7 +149,9 @@ class Visit:
     async def learn_titles(self) -> Any | None:
         """The sources, whose titles a page will say by `source`; None where the key may not list them."""
         found = await self.glance("v1", "sources")
-        self._titles = {one["source_id"]: one["title"] for one in (found or {"sources": ()})["sources"] if one["title"]}
+        self._titles = {
+            one["source_id"]: one["title"] for one in (found or {"sources": ()})["sources"] if one["title"]
+        }
         return found
 
     def source(self, source_id: str) -> str:

@@ -241,7 +241,7 @@ class Health:
         if key := self.retriever.reranking.fingerprint:
             parts["reranker"] = {"state": "ok", "detail": key}
         if self.llm is not None:  # it is not asked: that would cost, and nothing but answers needs it
-            parts["llm"] = {"state": "ok", "detail": self.llm.fingerprint}
+            parts["llm"] = {"state": "ok", "detail": self.llm.fingerprint.rpartition("|")[0]}
         if self.sufficiency.judge is not None:  # nor is the judge
             parts["judge"] = {"state": "ok", "detail": self._judge_told(self.sufficiency.judge)}
         if not starting and all(part["state"] != "failed" for part in parts.values()):
