@@ -60,7 +60,7 @@ def test_a_text_is_corrected_and_undone(opened: Opened) -> None:
     browser = Browser(opened[0], "zh")
     page = sent(browser, browser.get(document(opened)), "text", text="退款在 5 天内到账。", reason="新规定")
     assert "退款在 5 天内到账" in page.text("li.chosen")
-    assert "由 local 更正" in page.text("li.chosen .badge")
+    assert "由 本机 更正" in page.text("li.chosen .badge")
     assert "3 天内到账" in page.text("#corrections blockquote")
     assert "新规定" in page.text("#corrected")
     assert "5 天内到账" in browser.get("/console/search", q="退款几天到账").text(".hit .text")
