@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from wenyuan.core.errors import IndexCorrupt, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vector_sums import Sums
 from wenyuan.engines.local.columns import BLOCK, Array, GrowableArray, Signature, StoredRows
-from wenyuan.engines.local.quantisation import QuantizedVectors
 from wenyuan.runtime.regular import read_regular
+
+if TYPE_CHECKING:
+    from wenyuan.engines.local.quantisation import QuantizedVectors
 
 _COMPONENT = "engine local/vector"
 EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
@@ -81,7 +83,7 @@ class VectorScan:
     def _encode_all(self) -> QuantizedVectors:
         count = len(self)
         sample = self.rows(np.linspace(0, count - 1, min(count, _TRAIN_ROWS), dtype=np.int64))
-        codes = QuantizedVectors.trained(sample, count)
+        codes = _quantisation().trained(sample, count)
         for at in range(0, count, 65_536):
             codes.add(self.rows(np.arange(at, min(count, at + 65_536))))
         return codes
@@ -223,7 +225,7 @@ class VectorScan:
             raw = read_regular(codes) if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")
-            scan._codes = QuantizedVectors.read(raw) if crc else None
+            scan._codes = _quantisation().read(raw) if crc else None
             if crc and scan._codes is None:
                 scan._codes, scan.recoded = scan._encode_all(), True
             if crc and not 0 <= count - scan._coded <= EXACT_ROWS:
@@ -260,3 +262,10 @@ def as_vectors(rows: Sequence[Any], dimension: int) -> tuple[Array, list[int]]:
             out[i] = row.vector
             crcs.append(zlib.crc32(out[i]) or 1)
     return out, crcs
+
+
+def _quantisation() -> type[QuantizedVectors]:
+    """Loaded with the first codes: a library of few passages needs none, and its commands do not wait for faiss."""
+    from wenyuan.engines.local.quantisation import QuantizedVectors
+
+    return QuantizedVectors
