@@ -6,6 +6,7 @@ import re
 
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.names_of_peoples import is_of_a_people
 from wenyuan.core.redaction.text_view import TextView
 from wenyuan.core.text.folding import HAN
 
@@ -18,6 +19,8 @@ _ROLE = re.compile(r"[长机员师人工部处局科室院所店厂站台家方�
 
 def _chinese(name: str, *, sure: bool) -> bool:
     """Whether characters are a surname and a given name; `sure`: what stands beside them vouches for a common surname, too."""
+    if is_of_a_people(name):
+        return True
     surname = surname_length(name)
     if not surname or not surname < len(name) <= surname + _GIVEN or not is_plausible(name, surname):
         return False

@@ -9,6 +9,7 @@ from wenyuan.core.redaction.family_names import FAMILY, WORLD
 from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS, NO_NAME, is_plausible, surname_length
+from wenyuan.core.redaction.names_of_peoples import is_of_a_people
 from wenyuan.core.redaction.neighbours import NO_PERSON
 from wenyuan.core.redaction.text_view import TextView
 from wenyuan.core.text.folding import HAN
@@ -16,14 +17,14 @@ from wenyuan.core.text.folding import HAN
 # 签发人：李 明; 甲方代表：司马光辉; 经办人 — 周杰; 审核/批准：陈晓东; 会计 | 王芳
 # A name is looked for behind the mark, and the label before it then: labels are more frequent than marks.
 _LABEL = re.compile(
-    r"(?:人|员|官|生|工|父亲|母亲|配偶|家属|代表|长|经理|主任|师|会计|出纳|主管|书记|主席|总监|总工|助理|秘书|干事|法人|签发|签收|经办|审核|审批|批准|校对|编制|制单|复核|验收|拟稿|核稿"
+    r"(?:人|员|官|生|工|警察|[民交辅法狱特刑]警|干警|父亲|母亲|配偶|家属|代表|长|经理|主任|师|会计|出纳|主管|书记|主席|总监|总工|助理|秘书|干事|法人|签发|签收|经办|审核|审批|批准|校对|编制|制单|复核|验收|拟稿|核稿"
     r"|抄送|主送|汇报|签名|签字|[甲乙丙丁]方|买方|卖方|收款|付款|收件|寄件|乘客|参会|出席|主讲|主持|记录|作者|姓名|名|医师|医生|护士|律师|教授|阿姨|承租方|出租方|供方|需方|发包方|承包方|委托方|受托方|转让方|受让方|借款方|贷款方)(?:\([^()\n]{0,12}\)|签[字名]|姓名)?[ \t]{0,3}[*_]{0,2}\Z"
 )
 _FILLED = re.compile(
     rf"[:|\-–—/\t ](?P<more>[ \t\-–—]{{0,4}}(?:\n|[|(][ ]?|<t[dh]>)?)[*_\"'“「【]{{0,3}}(?P<name>[{HAN}](?:[ ]{{0,3}}[{HAN}]){{1,3}})(?![{HAN}])"
 )
 _TWO = 2  # characters of a given name, at most
-_TITLE = re.compile(r"(?:医师|医生|护士|律师|工程师|会计师|教授|经理|主任|总监|面试官|送货员|快递员)\Z")
+_TITLE = re.compile(r"(?:医师|医生|护士|律师|工程师|会计师|教授|经理|主任|总监|面试官|送货员|快递员|签[字名])\Z")
 _ADDRESSEE = re.compile(rf"(?:\A|[^{HAN}])[{HAN}]{{2}}人\Z")
 _FAMILIAR = re.compile(r"[老小阿]")
 
@@ -35,6 +36,7 @@ def _labelled(view: TextView, match: re.Match[str]) -> Span | None:
     surname = surname_length(name)
     familiar = match[0][0] == ":" and len(name) == _TWO and _FAMILIAR.match(name) and surname_length(name[1:])  # 老周
     named = surname and surname < len(name) <= surname + _TWO and is_plausible(name, surname)
+    named = named or is_of_a_people(name)
     if not (familiar or named):
         return None
     if match[0][0] == " " and not match["more"] and "*" not in match[0]:  # one space parts words
@@ -94,7 +96,30 @@ def _signed(view: TextView, match: re.Match[str]) -> Span | None:
     return match.start("name"), match.start("name") + len(" ".join(words)), " ".join(words).casefold()
 
 
+# Surname: DONGFANG  Given names: MINGZHU
+_FIELDS = "Given|First|Last|Family|Middle|Other|Date|Sex|Gender|Passport|Nationality|Sur|Fore|Place|Maiden|Full|Position|Phone"
+_PART = re.compile(
+    r"[SFLGMsflgm](?<![^\W_].)(?:ur|amily |ast |iven |irst |iddle |ore|aiden )[Nn]ames?(?:\(s\))?[ \t]{0,2}[:：][ \t]{0,3}"
+    rf"(?P<name>(?!{_FIELDS})[A-ZÀ-Þ][^\W\d_]{{1,24}}(?:['’\-][^\W\d_]{{1,24}})?(?:[ ](?!{_FIELDS})[A-ZÀ-Þ][^\W\d_]{{1,24}}){{0,2}})(?![\w:])"
+)
+# 施琅 邀请您参加腾讯会议; Aisling Byrne is inviting you to a scheduled Zoom meeting.
+_HOST = re.compile(
+    rf"(?:\A|\n)(?P<name>[{HAN}]{{2,4}}|{_WORD}(?:[ ]{_WORD}){{0,3}})[ ]?(?:邀请您?你?参加|is inviting you)"
+)
+
+
+def _field_or_host(_view: TextView, match: re.Match[str]) -> Span | None:
+    name = match["name"]
+    if not NO_NAME.isdisjoint(name.split(" ")) or name in _NO_HOST:
+        return None
+    return match.start("name"), match.end("name"), name.casefold()
+
+
+_NO_HOST = frozenset("公司 我们 学校 本校 本会 诚挚 特此 现 Required Optional None Null Unknown String".split())
+
 RULES = (
+    Rule("person", _PART, _field_or_host, needs=("name",), cased=True),
+    Rule("person", _HOST, _field_or_host, needs=("邀请", "is inviting"), cased=True),
     Rule("person", _FILLED, _labelled, signs=IN_HAN, written=True),
     Rule("person", _ENGLISH, _signed, cased=True, signs=IN_CAPITALS),
 )

@@ -23,7 +23,7 @@ _NUMBER = "[0-9a-z甲乙丙丁东南西北一二三四五六七八九十百零�
 _UNITS = "号楼|号院|号|弄|栋|幢|座|塔|单元|室|楼|层|户|组|社"
 # A street, and a number with its unit; 三号线, 3号文, 一号机 number other things.
 _HOUSE = re.compile(
-    rf"[路街道巷弄胡同村庄里苑园区镇乡屯](?:[一二三四五六七八九十0-9东西南北中]{{1,2}}段)?(?:\s?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})(?![线文令机门桩梯柜泵灯口]))"
+    rf"[路街道巷弄胡同村庄里苑园区镇乡屯](?:[一二三四五六七八九十0-9东西南北中]{{1,2}}段)?(?:\s?[副附]?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})(?![线文令机门桩梯柜泵灯口]))"
     rf"(?:[\s,]?[{HAN}]{{0,8}}?(?:{_NUMBER}|[0-9]-){{1,6}}(?:{_UNITS})){{0,4}}(?:\s?[0-9]{{2,4}}(?![0-9\-]))?(?:之(?:[0-9]{{1,2}}|[一二三四五]))?"
 )
 _STREET = re.compile(r"[路街道巷弄胡同村庄里苑园镇乡屯]")
@@ -45,10 +45,17 @@ def _house(view: TextView, match: re.Match[str]) -> Span | None:
     return low + start, match.end(), view.lower[low + start : match.end()].replace(" ", "")
 
 
+_OF_A_STREET = re.compile("[东西南北中一二三四]?(?:路|大道|街|道|大街|巷)")
+
+
 def _first_division(window: str) -> int | None:
     """Where an address begins: its province, else what follows the last cue word before its first division."""
     province = _PROVINCE.search(window)
     admin = _ADMIN.search(window, province.end() if province else 1)
+    streets = province and (_OF_A_STREET.match(window, province.end()) or admin is None)
+    if province and streets and province[0] not in _CITIES_OF_THEIR_OWN:  # 南昌县澄湖北大道, 江岸区天津路
+        admin = _ADMIN.search(window, 1, province.start())
+        province = None
     if province and (admin or province[0] in _CITIES_OF_THEIR_OWN):
         return province.start()
     if not admin:
