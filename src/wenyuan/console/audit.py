@@ -16,7 +16,7 @@ from wenyuan.core.question_outcomes import ANY, OUTCOMES
 from wenyuan.core.records import KINDS
 from wenyuan.runtime.local_time import day_begins
 
-_PAGE = 50
+_PAGE = 25  # records: on a telephone, five screens
 _FILTERS = ("kind", "principal", "agent", "outcome", "source")
 AUDIT_FILTERS = (*_FILTERS, "since", "until")
 
