@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -23,12 +23,13 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -346,6 +347,28 @@ class ServerSettings(_Section):
         return int(value) if value in ("200", "503") else value  # the environment has texts alone
 
 
+class _Variables(EnvSettingsSource):
+    """The environment. A list is JSON, or values with commas between them; what is neither is left to the validation, which
+    names the setting.
+    """
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        try:
+            found = super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            found = value
+        if isinstance(found, (list, dict)) or value == "null" or value.lstrip().startswith(("[", "{")):
+            return found
+        is_list = field is None or any(get_origin(a) is tuple for a in (field.annotation, *get_args(field.annotation)))
+        return [part.strip() for part in value.split(",") if part.strip()] if is_list else found
+
+    def next_field(self, field: Any, key: str, case_sensitive: bool | None = None) -> Any:
+        annotation = field.annotation if isinstance(field, FieldInfo) else field
+        if get_origin(annotation) is Mapping:  # the library knows dict alone
+            return get_args(annotation)[-1]
+        return super().next_field(field, key, case_sensitive)
+
+
 class Settings(BaseSettings):
     """All settings. Environment: ``WENYUAN_ENGINE``, ``WENYUAN_ENCODER__KIND``, ``WENYUAN_SEARCH__DEADLINE`` …"""
 
@@ -389,7 +412,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         file = settings_cls.model_config.get("toml_file")
-        sources: list[PydanticBaseSettingsSource] = [init_settings, env_settings]
+        sources: list[PydanticBaseSettingsSource] = [init_settings, _Variables(settings_cls)]
         if file is not None:
             sources.append(TomlConfigSettingsSource(settings_cls, toml_file=file))
         return tuple(sources)
@@ -428,8 +451,6 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
         raise ConfigError(
             faults, component="settings", hint=msg("see {file}, or WENYUAN_… in the environment", file=file)
         ) from error
-    except SettingsError as error:
-        raise ConfigError(msg("{error}: it is no JSON", error=error), component="settings") from error
     except UnicodeDecodeError as error:  # its own text is the file's content: it is not passed on
         raise ConfigError(
             msg("{file}: not UTF-8 (byte {start})", file=file, start=error.start), component="settings"
@@ -438,8 +459,18 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
         raise ConfigError(msg("{file}: {error}", file=file, error=error), component="settings") from error
 
 
+_FORMS = {
+    "tuple_type": 'must be a list: ["a", "b"]; in the environment also a,b',
+    "dict_type": "must be a table: names with values; in the environment as JSON",
+    "model_type": "is a section, whose settings are named one by one, as in WENYUAN_SEARCH__DEPTH",
+}
+"""What a value must look like, by the kind of the error."""
+
+
 def _fault(error: Any) -> str:
     path = ".".join(str(part) for part in error["loc"])
+    if error["type"] in _FORMS:
+        return f"{path}: {_FORMS[error['type']]}"
     if error["type"] != "extra_forbidden":
         return f"{path}: {error['msg']}"  # the value itself is not shown: it may be a secret
     section: Any = Settings

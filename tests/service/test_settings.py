@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from setting_defaults import settings
 from wenyuan.core.errors import ConfigError
 from wenyuan.settings import FILE_NAME, Settings, load_settings
 
@@ -49,6 +51,64 @@ def test_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = load_settings(tmp_path, encoder={"threads": 1})
     assert found.engine == "memory"
     assert (found.encoder.kind, found.encoder.dimension, found.encoder.threads) == ("hashing", 64, 1)
+
+
+LISTS = {
+    "oidc.algorithms": "RS256,EdDSA", "oidc.everyone": "reader", "encoder.scale": "0.3,0.9", "reranker.blend": "0.1,0.2,0.3"
+}  # fmt: skip
+"""What some take in place of any texts."""
+
+
+@pytest.mark.parametrize("name", [name for name, default in settings() if isinstance(default, tuple)])
+def test_a_list_in_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Every setting with several values takes one as it is, several with commas between them, or JSON."""
+    section, key = name.split(".")
+    if section == "oidc":
+        monkeypatch.setenv("WENYUAN_OIDC__ISSUER", "https://issuer.example")
+        monkeypatch.setenv("WENYUAN_OIDC__AUDIENCE", "us")
+    several = LISTS.get(name, "https://a:1,https://b:2").split(",")
+    for text, values in (
+        (",".join(several), several), (" , ".join(several) + ",", several), (json.dumps(several), several),
+        *([] if "scale" in key or "blend" in key else [(several[0], several[:1])]),
+    ):  # fmt: skip
+        monkeypatch.setenv(f"WENYUAN_{section}__{key}".upper(), text)
+        found = getattr(getattr(load_settings(), section), key)
+        assert list(map(str, found)) == [str(Path(v)) if key == "ingest_roots" else v for v in values]
+
+
+def test_a_list_of_one_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could be JSON of another kind is a value all the same."""
+    monkeypatch.setenv("WENYUAN_RULES__CHAPTERS", "7")
+    monkeypatch.setenv("WENYUAN_OIDC__GROUPS__OPS__ROLES", "auditor,reviewer")
+    monkeypatch.setenv("WENYUAN_OIDC__SCOPES__READ", "reader")
+    found = load_settings()
+    assert found.rules.chapters == ("7",)
+    assert found.oidc.groups["ops"].roles == ("auditor", "reviewer")
+    assert found.oidc.scopes == {"read": ("reader",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("opensearch__urls", '["https://a:1"', 'opensearch.urls: must be a list: ["a", "b"]'),
+        ("opensearch__urls", "", 'opensearch.urls: must be a list: ["a", "b"]'),
+        ("oidc__groups", "ops", "oidc.groups: must be a table"),
+        ("opensearch", "https://a:1", "opensearch: is a section"),
+    ],
+)
+def test_the_form_that_is_needed(monkeypatch: pytest.MonkeyPatch, name: str, text: str, form: str) -> None:
+    """What cannot be read is refused with the setting's name and the form, beside all other faults."""
+    monkeypatch.setenv(f"WENYUAN_{name.upper()}", text)
+    monkeypatch.setenv("WENYUAN_SEARCH__DEPTH", "1")
+    told = str(refused(None))
+    assert form in told
+    assert "search.depth:" in told
+
+
+def test_a_text_in_place_of_a_list(tmp_path: Path) -> None:
+    """The file needs a list; the refusal shows one."""
+    told = str(refused(written(tmp_path, '[opensearch]\nurls = "https://a:1"\n')))
+    assert 'opensearch.urls: must be a list: ["a", "b"]' in told
 
 
 def test_environment_of_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def _opensearch(settings: Settings, opening: EngineOpening) -> Engine:
         raise ConfigError(
             "engine is opensearch, but opensearch.urls is not set",
             component="settings",
-            hint="export WENYUAN_OPENSEARCH__URLS='[\"https://host:9200\"]'",
+            hint="export WENYUAN_OPENSEARCH__URLS=https://host:9200,https://other:9200",
         )
     from wenyuan.engines.opensearch.engine import OpenSearchEngine
     from wenyuan.engines.opensearch.indices import IndexShape

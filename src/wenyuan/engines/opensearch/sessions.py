@@ -429,7 +429,7 @@ def _no_address(component: str) -> ConfigError:
     return ConfigError(
         "opensearch.urls has what is no address",
         component=component,
-        hint="export WENYUAN_OPENSEARCH__URLS='[\"https://host:9200\"]'",
+        hint="export WENYUAN_OPENSEARCH__URLS=https://host:9200,https://other:9200",
     )
 
 
