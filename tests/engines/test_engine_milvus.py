@@ -24,6 +24,7 @@ from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
 from wenyuan.engines.milvus import search, writes
 from wenyuan.engines.milvus.collections import newest
+from wenyuan.engines.milvus.sessions import Session
 from wenyuan.engines.milvus.term_weights import FIELDS
 from wenyuan.engines.term_statistics import digest
 
@@ -209,6 +210,52 @@ class TestMilvusEngine(ServerEngineLaws):
         assert live & {h.passage_id for h in found}
         other.close()
 
+    def test_rows_deleted_by_a_sweep_that_goes_on(
+        self, filled: World, milvus: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same while the deletion is not yet recorded: the state before is no state any more."""
+        other = opened(milvus, filled.catalog)
+        best, drop, asked = search.best, Session.drop, []
+
+        def dying(session: Session, *args: Any) -> None:
+            drop(session, *args)
+            raise OSError("the machine is gone")
+
+        def slow(*args: Any) -> Any:
+            if not asked:
+                asked.append(True)
+                filled.put(document(1, text="max_connections 新版"))
+                with monkeypatch.context() as within, pytest.raises(EngineError):
+                    within.setattr(Session, "drop", dying)
+                    other.sync(filled.catalog, deadline=filled.deadline())
+            return best(*args)
+
+        monkeypatch.setattr(search, "best", slow)
+        found = filled.keyword("max_connections")
+        assert asked
+        assert set(self.ids_of(filled, 1)) <= {h.passage_id for h in found}
+        other.close()
+
+    def test_rows_that_are_still_to_be_deleted(
+        self, filled: World, milvus: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is removed is found by neither leg, nor counted, from the change on that removed it; the next writer deletes it."""
+        other = opened(milvus, filled.catalog)
+        filled.remove("s1", 1)
+        with monkeypatch.context() as within, pytest.raises(EngineError):
+            within.setattr(Session, "drop", lambda *_: _gone())
+            other.sync(filled.catalog, deadline=filled.deadline())
+        filled.reference.sync(filled.catalog, deadline=filled.deadline())
+        for query in QUERIES:
+            same(filled.keyword(query, engine=other), filled.keyword(query, engine=filled.reference))
+        same(filled.vector(unit(1), engine=other), filled.vector(unit(1), engine=filled.reference))
+        assert other.status().passages == other.status().vectors == len(TEXTS) - 1
+        assert other.cosines(unit(1), [2], deadline=filled.deadline()) == {}
+        filled.sync()
+        assert filled.engine._mark.gone == ()  # type: ignore[attr-defined]
+        same(filled.keyword("投诉"), filled.keyword("投诉", engine=filled.reference))
+        other.close()
+
     def test_too_many_facets(self, filled: World) -> None:
         """More facets than Milvus holds in one row are an error that says so."""
         facets = {f"f{n}": n for n in range(4_100)}
@@ -245,3 +292,7 @@ class TestMilvusEngine(ServerEngineLaws):
         rows = engine._sessions.run(lambda s: s.rows(engine._names.marks, "step >= 0", ["step"]), filled.deadline())
         assert mark.step > 20
         assert len(rows) <= 9
+
+
+def _gone() -> None:
+    raise OSError("the machine is gone")

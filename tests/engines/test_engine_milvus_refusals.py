@@ -34,6 +34,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import In, Not, Range, Scope
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text.analysis import query_terms
+from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus import collections
 from wenyuan.engines.milvus import engine as milvus_engine_module
 from wenyuan.engines.milvus.engine import MilvusEngine
@@ -301,7 +302,10 @@ def test_no_text_of_anybodys_stands_in_an_expression(name: str, value: str, othe
     import re
 
     for leaf in (*leaves, Not(leaves[0])):
-        written = condition(Scope(sources=frozenset([value]), as_of=date(2026, 6, 1), filter=leaf), 7)
+        written = condition(
+            Scope(sources=frozenset([value]), as_of=date(2026, 6, 1), filter=leaf),
+            Mark(library="", generation="", watermark=7, total=None),
+        )
         assert re.fullmatch(f"({ours})*", written), written
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,15 @@ import pytest
 from listening import free_port
 
 GIVEN = os.environ.get("WENYUAN_TEST_OPENSEARCH", "")  # read before the tests clear the environment
+ROUNDS = int(os.environ.get("WENYUAN_TEST_ROUNDS", "10"))
+"""How often nodes are killed."""
 PREFIX = f"wenyuan_test_{secrets.token_hex(4)}"
 """Of the indices that tests make; they are deleted at the end, for the cluster may be somebody's."""
 HOME = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-opensearch")
 _JAVA = (
     "-Xms96m", "-Xmx256m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k",
 )  # fmt: skip
+_GROUP = 54_321
 _LOG = """appender.console.type = Console
 appender.console.name = console
 appender.console.layout.type = PatternLayout
@@ -44,6 +47,8 @@ class ClusterNode:
         self.folder, self.name, self.port = folder / name, name, free_port()
         self.settings = {**settings, "node.name": name, "http.port": self.port, "network.host": "127.0.0.1"}
         self.url = f"http://127.0.0.1:{self.port}"
+        self.group: int | None = None
+        """Of the process, to tell its packets from those of others."""
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -54,8 +59,9 @@ class ClusterNode:
         paths = f"{HOME / 'classes'}:{HOME / 'lib'}/*"
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["java", *_JAVA, "-cp", paths, "ClusterNode", str(self.folder)], stdout=log, stderr=log
-            )
+                ["java", *_JAVA, "-cp", paths, "ClusterNode", str(self.folder)],
+                stdout=log, stderr=log, group=self.group,
+            )  # fmt: skip
 
     @property
     def running(self) -> bool:
@@ -146,13 +152,51 @@ def needed() -> None:
 
 
 @contextmanager
-def own(size: int = 3, settings: Mapping[str, Any] | None = None) -> Iterator[Cluster]:
-    """A cluster of this test's own."""
+def own(size: int = 3, settings: Mapping[str, Any] | None = None, *, marked: bool = False) -> Iterator[Cluster]:
+    """A cluster of this test's own.
+
+    Args:
+        marked: Whether the packets of its first node can be told from those of the others (see `cut_off`).
+    """
     needed()
     with tempfile.TemporaryDirectory(prefix="wenyuan-cluster-", ignore_cleanup_errors=True) as folder:
         cluster = Cluster(Path(folder), size, settings)
+        cluster.nodes[0].group = _GROUP if marked else None
         try:
             cluster.start()
             yield cluster
         finally:
             cluster.end()
+
+
+@contextmanager
+def cut_off(cluster: Cluster) -> Iterator[None]:
+    """A network in which the first node and the others do not hear one another; whoever asks them reaches all of them."""
+    first, *others = (str(node.settings["transport.port"]) for node in cluster.nodes)
+    rules = [("--dport", first), ("--sport", first)]
+    own = [("-m", "owner", "--gid-owner", str(_GROUP), "--dport", port) for port in others]
+    made: list[Sequence[str]] = []
+    try:
+        for rule in (*rules, *own):
+            _iptables("-I", rule)
+            made.append(rule)
+        yield
+    finally:
+        for rule in made:
+            _iptables("-D", rule)
+
+
+def _iptables(action: str, rule: Sequence[str]) -> None:
+    command = ["iptables", "-w", action, "OUTPUT", "-o", "lo", "-p", "tcp", *rule, "-j", "DROP"]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def can_cut_off() -> bool:
+    """Whether this process may split the network."""
+    rule = ("-m", "owner", "--gid-owner", str(_GROUP), "--dport", "1")
+    try:
+        _iptables("-I", rule)
+        _iptables("-D", rule)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return os.geteuid() == 0

@@ -29,6 +29,7 @@ class Mark:
         terms: The highest number that was given to a term.
         least: The least mean length with which rows were weighed (see `engines.term_statistics`); 0 for none.
         open: Whether there may be rows of a later change, from an unfinished step.
+        gone: Keys of rows that count no more, and may still be there.
         chinese: How many of these are of passages in Chinese.
         total: The sums of vectors, (2 · dim,) float32: of passages in other languages, then of those in Chinese.
     """
@@ -46,6 +47,7 @@ class Mark:
     terms: int = 0
     least: float = 0.0
     open: bool = False
+    gone: tuple[Any, ...] = ()
     total: Any = field(compare=False)
 
     @property
@@ -60,6 +62,14 @@ class Mark:
             self.total.astype(np.float64).reshape(2, -1),
             np.array([self.vectors - self.chinese, self.chinese], np.int64),
         )
+
+    def same_state(self, other: Mark) -> bool:
+        """Whether the same rows count at both, of the same index."""
+        return self.watermark == other.watermark
+
+    def is_before(self, other: Mark) -> bool:
+        """Whether it was written before another one, of the same index."""
+        return self.step < other.step
 
     def settled(self, target: int) -> bool:
         """Whether the index is as the catalog was at change `target`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine_laws import QUERIES, TEXTS, World, document, same, unit
-from opensearch_cluster import Cluster, called
+from opensearch_cluster import ROUNDS, Cluster, called
 from opensearch_engine import opened
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineUnavailable, KnowledgeError
@@ -22,7 +21,6 @@ from wenyuan.core.ports import Hit
 from wenyuan.core.text.analysis import search_terms
 from wenyuan.engines.opensearch.indices import IndexShape
 
-ROUNDS = int(os.environ.get("WENYUAN_TEST_ROUNDS", "10"))
 _BASE = 12
 _DEADLINE = 4.0
 _WORDS = search_terms(" ".join(TEXTS))

@@ -22,11 +22,12 @@ import numpy as np
 from wenyuan.core.errors import ConfigError, IndexCorrupt, IndexMismatch, msg
 from wenyuan.core.ports import IndexSpec
 from wenyuan.engines.index_mark import Mark
-from wenyuan.engines.milvus.sessions import Session, seconds
+from wenyuan.engines.milvus.sessions import Session, parts, seconds
 
 # Milvus has no transactions, so the newest checkpoint record counts.
 #
-# A mark is a row that is only ever added, so there is one at every moment; older ones are removed afterwards.
+# A mark is a row that is only ever added, so there is one at every moment; older ones are removed afterwards. The keys of rows
+# that it names as gone stand in rows of their own, with numbers below 0, that are written before it.
 
 
 _KEPT = 8
@@ -35,6 +36,8 @@ _BODY = (
     "library", "generation", "watermark", "swept", "stamp", "passages", "length", "vectors", "chinese", "terms", "least",
     "open",
 )  # fmt: skip
+_GONE_AT_ONCE = 4_000  # keys in one row: a field of JSON holds 64 kB
+_OF_ONE = 2**20  # numbers below 0 for the rows of one mark
 
 
 def newest(session: Session, collection: str) -> Mark | None:
@@ -44,8 +47,9 @@ def newest(session: Session, collection: str) -> Mark | None:
         return None
     row = max(rows, key=lambda row: int(row["step"]))
     try:
-        body = json.loads(row["body"]) if isinstance(row["body"], (str, bytes)) else row["body"]
-        return Mark(step=int(row["step"]), total=np.array(row["total"], np.float32), **{n: body[n] for n in _BODY})
+        step, body = int(row["step"]), _read(row["body"])
+        gone = _gone(session, collection, step, int(body.get("gone_rows", 0)))
+        return Mark(step=step, gone=gone, total=np.array(row["total"], np.float32), **{n: body[n] for n in _BODY})
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise IndexCorrupt(
             msg("its mark cannot be read ({kind})", kind=type(error).__name__),
@@ -54,12 +58,35 @@ def newest(session: Session, collection: str) -> Mark | None:
         ) from error
 
 
+def _gone(session: Session, collection: str, step: int, count: int) -> tuple[int, ...]:
+    if not count:
+        return ()
+    rows = session.rows(collection, f"step <= {-step * _OF_ONE} and step > {-(step + 1) * _OF_ONE}", ["body"])
+    if len(rows) != count:
+        raise ValueError("rows of it are missing")
+    return tuple(int(key) for row in rows for key in _read(row["body"])["gone"])
+
+
+def _read(body: Any) -> Any:
+    return json.loads(body) if isinstance(body, (str, bytes)) else body
+
+
 def add_mark(session: Session, collection: str, mark: Mark) -> Mark:
     """Make `mark`, under the next number, the one that counts; returns it."""
     made = replace(mark, step=mark.step + 1)
-    body = {name: getattr(made, name) for name in _BODY}
+    some = list(parts(made.gone, _GONE_AT_ONCE))
+    nothing = np.zeros_like(made.total).tolist()
+    session.put(
+        collection,
+        [
+            {"step": -made.step * _OF_ONE - number, "body": {"gone": list(keys)}, "total": nothing}
+            for number, keys in enumerate(some)
+        ],
+    )
+    body = {name: getattr(made, name) for name in _BODY} | {"gone_rows": len(some)}
     session.put(collection, [{"step": made.step, "body": body, "total": made.total.tolist()}])
-    session.drop_where(collection, f"step < {made.step - _KEPT}")
+    last = made.step - _KEPT
+    session.drop_where(collection, f"(step >= 0 and step < {last}) or (step < 0 and step > {-last * _OF_ONE})")
     return made
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import Scope
 from wenyuan.core.hidden_documents import HiddenDocuments
-from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
-from wenyuan.core.scoring.formula import rescale
-from wenyuan.engines.following import A_DAY, MAX_LAG, PATIENCE, TIME_TO_BUILD, FollowingEngine
+from wenyuan.core.ports import ChangeFeed, Deadline, IndexSpec
+from wenyuan.core.scoring.formula import Array
+from wenyuan.engines.following import A_DAY, MAX_LAG, TIME_TO_BUILD
 from wenyuan.engines.hidden_tally import HiddenTally
 from wenyuan.engines.index_mark import Mark
-from wenyuan.engines.milvus import hidden_rows
-from wenyuan.engines.milvus import search as keyword
+from wenyuan.engines.milvus import hidden_rows, search
 from wenyuan.engines.milvus.collections import (
     MOST_DIMENSIONS,
     CollectionNames,
@@ -31,22 +30,23 @@ from wenyuan.engines.milvus.collections import (
     make,
     newest,
 )
-from wenyuan.engines.milvus.expressions import condition
+from wenyuan.engines.milvus.expressions import condition, there
 from wenyuan.engines.milvus.sessions import MilvusSessions, ServerAddress, Session
 from wenyuan.engines.milvus.term_weights import query_terms
 from wenyuan.engines.milvus.writes import advance, renew
+from wenyuan.engines.server_engine import Scored, ServerEngine
+from wenyuan.engines.term_statistics import QueryTerms
 from wenyuan.runtime.deadlines import deadline_after
 
 _TO_OPEN = 60.0  # making and loading collections takes its time
 _SETTLE_AFTER = 2_000  # passages after which a checkpoint is worth its while
-_ROUNDING = 1e-4
 _WIDTH = 200
 """``ef`` of an HNSW index, at least."""
 
 T = TypeVar("T")
 
 
-class MilvusEngine(FollowingEngine[Mark]):
+class MilvusEngine(ServerEngine[Mark]):
     """An engine in collections of its own.
 
     Args:
@@ -88,10 +88,7 @@ class MilvusEngine(FollowingEngine[Mark]):
                 component=self._sessions.component,
                 hint="choose an encoder of fewer dimensions, or another engine",
             )
-        super().__init__("milvus", self._names.vectors, exclusive=exclusive, max_lag=max_lag)
-        self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
-        self._settled_at = 0
-        self._counted = -1  # the step of the last mark whose rows were all found to be there
+        super().__init__("milvus", self._names.vectors, spec, exclusive=exclusive, max_lag=max_lag)
         try:
             self._mark = self._open(index)
         except BaseException:
@@ -130,9 +127,7 @@ class MilvusEngine(FollowingEngine[Mark]):
             raise IndexCorrupt(
                 "its marks are gone",
                 component=session.component,
-                hint=msg(
-                    "drop the collections {base}_…; they are built again from the catalog", base=self._names.base
-                ),
+                hint=self._rebuild,
             )
         return found
 
@@ -167,150 +162,60 @@ class MilvusEngine(FollowingEngine[Mark]):
         with self._exclusive():
             self._sessions.run(work, _within(A_DAY))
 
-    # -- answering ----------------------------------------------------------------------------------
+    # Answering: see `engines.server_engine`.
 
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        def work(session: Session, mark: Mark) -> list[tuple[int, float]]:
-            where = condition(scope, mark.watermark)
-            found = keyword.best(
-                session, self._names, terms, where, limit, mark, self._tally(session, scope.uncounted, mark)
-            )
-            if len(found) < limit:
-                self._check_all_there(session, mark)
-            return found
+    def _terms(self, session: Session, terms: Sequence[str], mark: Mark, tally: HiddenTally | None) -> QueryTerms:
+        return query_terms(session, self._names, terms, mark, tally)
 
-        found = self._read(work, deadline)
-        return LegResult.ok([Hit(passage_id=i, score=score, parts={"keyword": score}) for i, score in found])
+    def _best(self, session: Session, query: QueryTerms, scope: Scope, limit: int, mark: Mark) -> Scored:
+        return search.best(session, self._names, query, condition(scope, mark), limit)
 
-    def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        asked = self._validated(vector)
-
-        def work(session: Session, mark: Mark) -> list[tuple[float, Mapping[str, Any]]]:
-            where = f"{condition(scope, mark.watermark)} and embedded == true"
-            search = {"ef": max(_WIDTH, 2 * limit)}
-            found = session.nearest(
-                self._names.passages, "vector", asked, where=where, limit=limit, fields=["passage_id"], search=search
-            )
-            if len(found) < limit and len(found) < (matching := session.count(self._names.passages, where)):
-                raise EngineUnavailable(
-                    msg(
-                        "gave {count} of {matching} matching rows: a part of it does not answer",
-                        count=len(found),
-                        matching=matching,
-                    ),
-                    component=session.component,
-                )
-            return found
-
-        hits = []
-        for cosine, row in self._read(work, deadline):
-            if not -1.0 - _ROUNDING <= cosine <= 1.0 + _ROUNDING:  # false for NaN too
-                raise IndexCorrupt("gives a score that is no cosine", component=self._sessions.component)
-            score = float(rescale(cosine, self._scale))
-            hits.append(Hit(passage_id=row["passage_id"], score=score, parts={"vector": score, "cosine": cosine}))
-        return LegResult.ok(sorted(hits, key=lambda hit: (-hit.parts["cosine"], hit.passage_id)))
-
-    def keyword_scores(
-        self,
-        terms: Sequence[str],
-        passage_ids: Sequence[int],
-        *,
-        deadline: Deadline,
-        uncounted: HiddenDocuments | None = None,
-    ) -> Mapping[int, float]:
-        if not passage_ids:
-            return {}
-
-        def work(session: Session, mark: Mark) -> dict[int, float]:
-            tally = self._tally(session, uncounted, mark)
-            return keyword.scores_of(session, self._names, terms, passage_ids, mark, tally)
-
-        return self._read(work, deadline)
-
-    def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
-        asked = np.asarray(self._validated(vector), np.float32)
-        if not passage_ids:
-            return {}
-
-        def work(session: Session, mark: Mark) -> dict[int, float]:
-            fields = ["passage_id", "seq", "embedded", "vector"]
-            rows = session.named(self._names.passages, "passage_id", passage_ids, fields)
-            there = [row for row in rows if row["embedded"] and row["seq"] <= mark.watermark]
-            return {row["passage_id"]: float(np.asarray(row["vector"], np.float32) @ asked) for row in there}
-
-        return self._read(work, deadline)
-
-    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
-        asked, mark = np.asarray(self._validated(vector), np.float64), self._mark
-        if uncounted is None:
-            return mark.sums.mean_cosine(asked)
-
-        def work(session: Session, mark: Mark) -> float:
-            tally, sums = self._hidden(session, uncounted, mark), mark.sums
-            return tally.mean_cosine(asked, sums.sums.sum(axis=0), int(sums.counts.sum()))
-
-        return self._read(work, _within(PATIENCE))
-
-    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
-        return self._read(
-            lambda session, mark: self._hidden(session, uncounted, mark).chinese_share, _within(PATIENCE)
+    def _nearest(self, session: Session, asked: Array, scope: Scope, limit: int, mark: Mark) -> Scored:
+        where = f"{condition(scope, mark)} and embedded == true"
+        width = {"ef": max(_WIDTH, 2 * limit)}
+        found = session.nearest(
+            self._names.passages,
+            "vector",
+            asked.tolist(),
+            where=where,
+            limit=limit,
+            fields=["passage_id"],
+            search=width,
         )
+        if len(found) < limit and len(found) < (matching := session.count(self._names.passages, where)):
+            raise EngineUnavailable(
+                msg(
+                    "gave {count} of {matching} matching rows: a part of it does not answer",
+                    count=len(found),
+                    matching=matching,
+                ),
+                component=session.component,
+            )
+        pairs = [(int(row["passage_id"]), cosine) for cosine, row in found]
+        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
 
-    def _tally(self, session: Session, hidden: HiddenDocuments | None, mark: Mark) -> HiddenTally | None:
-        """What there is of hidden documents, as of a mark."""
-        return None if hidden is None else self._hidden(session, hidden, mark)
+    def _scores_of(
+        self, session: Session, query: QueryTerms, passage_ids: Sequence[int], mark: Mark
+    ) -> dict[int, float]:
+        return search.scores_of(session, self._names, query, passage_ids, there(mark))
 
-    def _hidden(self, session: Session, hidden: HiddenDocuments, mark: Mark) -> HiddenTally:
-        return self._tallies.of(mark.step, hidden, lambda: hidden_rows.tally(session, self._names, hidden, mark))
+    def _cosines_of(self, session: Session, asked: Array, passage_ids: Sequence[int], mark: Mark) -> dict[int, float]:
+        where = f"{there(mark)} and embedded == true"
+        rows = session.named(self._names.passages, "passage_id", passage_ids, ["passage_id", "vector"], where=where)
+        return {int(row["passage_id"]): float(np.asarray(row["vector"], np.float32) @ asked) for row in rows}
 
-    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
-        def work(session: Session, mark: Mark) -> Mapping[str, float]:
-            tally = self._tally(session, uncounted, mark)
-            return query_terms(session, self._names, terms, mark, tally).weights
+    def _hidden_rows(self, session: Session, hidden: HiddenDocuments, mark: Mark) -> HiddenTally:
+        return hidden_rows.tally(session, self._names, hidden, mark)
 
-        return self._read(work, _within(PATIENCE))
+    def _count(self, session: Session, mark: Mark, *, embedded: bool = False) -> int:
+        return session.count(self._names.passages, there(mark) + (" and embedded == true" if embedded else ""))
 
-    def status(self) -> EngineStatus:
-        def work(session: Session, mark: Mark) -> tuple[int, int, int]:
-            there = f"seq <= {mark.watermark}"
-            passages = session.count(self._names.passages, there)
-            vectors = session.count(self._names.passages, f"{there} and embedded == true")
-            return mark.watermark, passages, vectors
-
-        watermark, passages, vectors = self._read(work, _within(PATIENCE))
-        return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
+    @property
+    def _rebuild(self) -> str:
+        return msg("drop the collections {base}_…; they are built again from the catalog", base=self._names.base)
 
     def close(self) -> None:
         self._sessions.close()
-
-    def _read(self, work: Callable[[Session, Mark], T], deadline: Deadline) -> T:
-        """What `work` finds at one mark: again, if rows that counted then were deleted while it looked."""
-
-        def look(session: Session) -> T:
-            mark = self._mark
-            while True:
-                found, fresh = work(session, mark), self._newest(session)
-                if fresh.step >= mark.step and fresh.swept <= mark.watermark:
-                    return found
-                self._mark = mark = fresh
-
-        return self._sessions.run(look, deadline)
-
-    def _check_all_there(self, session: Session, mark: Mark) -> None:
-        """Once for each mark: a ranking may be short because little fits, not because rows are missing."""
-        if self._counted == mark.step or mark.swept != mark.watermark:
-            return
-        passages = session.count(self._names.passages, f"seq <= {mark.watermark}")
-        if passages == mark.passages:
-            self._counted = mark.step
-        elif self._newest(session).step == mark.step:
-            raise IndexCorrupt(
-                msg("{passages} of {passages2} rows are there", passages=passages, passages2=mark.passages),
-                component=session.component,
-                hint=msg(
-                    "drop the collections {base}_…; they are built again from the catalog", base=self._names.base
-                ),
-            )
 
 
 def _within(seconds: float) -> Deadline:

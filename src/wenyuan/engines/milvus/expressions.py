@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.hidden_documents import listed_documents
+from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus.sessions import value_list
 from wenyuan.engines.value_digests import COLUMNS, number_in_range, sortable, token, value_key
 
@@ -19,15 +20,21 @@ MOST_HIDDEN = 20_000
 """Documents that an expression can leave out; their numbers stand in it."""
 
 
-def condition(scope: Scope, watermark: int) -> str:
-    """What a row must meet, of those that were there at change `watermark`."""
+def there(mark: Mark) -> str:
+    """The rows that count at a mark."""
+    gone = f" and passage_id not in {value_list(mark.gone)}" if mark.gone else ""
+    return f"seq <= {mark.watermark}{gone}"
+
+
+def condition(scope: Scope, mark: Mark) -> str:
+    """What a row must meet, of those that count at a mark."""
     parts = [
         f"source in {value_list(sorted(token('source_id', source) for source in scope.sources))}"
         if scope.sources
         else NOTHING,
         f"valid_from <= {scope.day}",
         f"valid_until >= {scope.day}",
-        f"seq <= {watermark}",
+        there(mark),
     ]
     if scope.hidden is not None and (hidden := listed_documents(scope.hidden, "milvus", MOST_HIDDEN)):
         parts.append(f"document_id not in {value_list(hidden)}")

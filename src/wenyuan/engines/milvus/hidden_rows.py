@@ -12,7 +12,7 @@ from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.engines.hidden_tally import HiddenTally, counted_terms
 from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus.collections import CollectionNames
-from wenyuan.engines.milvus.expressions import MOST_HIDDEN
+from wenyuan.engines.milvus.expressions import MOST_HIDDEN, there
 from wenyuan.engines.milvus.sessions import MOST_HITS, Row, Session, parts, value_list
 from wenyuan.engines.value_digests import token
 
@@ -26,17 +26,17 @@ def tally(session: Session, names: CollectionNames, hidden: HiddenDocuments, mar
         EngineError: more is hidden than this engine leaves out.
     """
     documents = listed_documents(hidden, "milvus", MOST_HIDDEN)
-    there = f"seq <= {mark.watermark}"
+    held = there(mark)
     fields = ["passage_id", "length", "words", *(["embedded", "vector"] if names.vectors else [])]
     passages = length = vectors = 0
     numbers, total = list[int](), np.zeros(names.vectors)
     for part in parts(documents, _AT_ONCE):
-        for row in _rows(session, names.passages, part, there, fields):
+        for row in _rows(session, names.passages, part, held, fields):
             passages, length = passages + 1, length + int(row["length"])
             numbers += [int(number) for number in row["words"]]
             if names.vectors and row["embedded"]:
                 vectors, total = vectors + 1, total + np.asarray(row["vector"], np.float64)
-    left = f"{there} and document_id not in {value_list(documents)}" if documents else there
+    left = f"{held} and document_id not in {value_list(documents)}" if documents else held
     count = session.count(names.passages, left)
     chinese = f'{left} and array_contains(tokens, "{token("language", CHINESE)}")'
     return HiddenTally(
@@ -51,10 +51,10 @@ def tally(session: Session, names: CollectionNames, hidden: HiddenDocuments, mar
 
 
 def _rows(
-    session: Session, collection: str, documents: Sequence[int], there: str, fields: Sequence[str]
+    session: Session, collection: str, documents: Sequence[int], held: str, fields: Sequence[str]
 ) -> Iterator[Row]:
     """The rows of some documents; fewer at a time where these are more than the server gives."""
-    found = session.rows(collection, f"{there} and document_id in {value_list(documents)}", fields)
+    found = session.rows(collection, f"{held} and document_id in {value_list(documents)}", fields)
     if len(found) < MOST_HITS:
         yield from found
         return
@@ -68,4 +68,4 @@ def _rows(
         )
     half = len(documents) // 2
     for part in (documents[:half], documents[half:]):
-        yield from _rows(session, collection, part, there, fields)
+        yield from _rows(session, collection, part, held, fields)

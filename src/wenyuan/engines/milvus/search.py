@@ -10,11 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wenyuan.core.scoring.formula import K1, bm25, squash
-from wenyuan.engines.hidden_tally import HiddenTally
-from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus.collections import CollectionNames
 from wenyuan.engines.milvus.sessions import MOST_HITS, Session
-from wenyuan.engines.milvus.term_weights import query_terms
 from wenyuan.engines.term_statistics import QueryTerms, norm
 
 SPARE = 1.25
@@ -28,20 +25,9 @@ def frequency(weight: float, norm: float) -> int:
 
 
 def best(
-    session: Session,
-    names: CollectionNames,
-    terms: Sequence[str],
-    where: str,
-    limit: int,
-    mark: Mark,
-    tally: HiddenTally | None = None,
+    session: Session, names: CollectionNames, query: QueryTerms, where: str, limit: int
 ) -> list[tuple[int, float]]:
-    """(passage, score) of the best `limit` rows that meet a condition, ties by id.
-
-    Args:
-        tally: Of passages that are not counted.
-    """
-    query = query_terms(session, names, terms, mark, tally)
+    """(passage, score) of the best `limit` rows that meet a condition, ties by id."""
     if not query.worth:
         return []
     fetched = min(MOST_HITS, math.ceil(SPARE * limit))
@@ -56,17 +42,11 @@ def best(
 
 
 def scores_of(
-    session: Session,
-    names: CollectionNames,
-    terms: Sequence[str],
-    passage_ids: Sequence[int],
-    mark: Mark,
-    tally: HiddenTally | None = None,
+    session: Session, names: CollectionNames, query: QueryTerms, passage_ids: Sequence[int], where: str
 ) -> dict[int, float]:
-    """The scores of given passages; those without any of the terms are absent."""
-    query = query_terms(session, names, terms, mark, tally)
-    rows = session.named(names.passages, "passage_id", passage_ids, (*_FIELDS, "seq"))
-    shares = {int(row["passage_id"]): _share(query, row) for row in rows if row["seq"] <= mark.watermark}
+    """The scores of given passages that meet a condition; those without any of the terms are absent."""
+    rows = session.named(names.passages, "passage_id", passage_ids, _FIELDS, where=where)
+    shares = {int(row["passage_id"]): _share(query, row) for row in rows}
     return {passage: squash(share) for passage, share in shares.items() if share > 0}
 
 

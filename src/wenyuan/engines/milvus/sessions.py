@@ -190,11 +190,19 @@ class Session:
             )
         )
 
-    def named(self, collection: str, key: str, values: Sequence[int | str], fields: Sequence[str]) -> list[Row]:
-        """Rows by the values of a field that no two rows share: numbers, or texts that need no quoting."""
+    def named(
+        self, collection: str, key: str, values: Sequence[int | str], fields: Sequence[str], *, where: str = ""
+    ) -> list[Row]:
+        """Rows by the values of a field that no two rows share: numbers, or texts that need no quoting.
+
+        Args:
+            where: What they must meet besides.
+        """
         found: list[Row] = []
         for part in parts(values, NAMED_AT_ONCE):
-            found += self.rows(collection, f"{key} in {value_list(part)}", fields)
+            found += self.rows(
+                collection, f"{key} in {value_list(part)}" + (f" and {where}" if where else ""), fields
+            )
         return found
 
     def count(self, collection: str, where: str) -> int:

@@ -56,7 +56,8 @@ def advance(session: Session, names: CollectionNames, feed: ChangeFeed, target: 
     step = _Step(session, names, mark, upto)
     for batch in _batched(itertools.chain([first], changes)):
         step.take(batch)
-    return _swept(session, names, step.gone, add_mark(session, names.marks, step.end(feed.stamp(upto))))
+    mark = add_mark(session, names.marks, step.end(feed.stamp(upto)))
+    return _swept(session, names, mark.gone, mark)
 
 
 def renew(session: Session, names: CollectionNames, mark: Mark) -> Mark:
@@ -90,19 +91,15 @@ def _swept(session: Session, names: CollectionNames, gone: Sequence[int], mark: 
     if mark.swept == mark.watermark:
         return mark
     session.drop(names.passages, "passage_id", gone)
-    return add_mark(session, names.marks, replace(mark, swept=mark.watermark))
+    return add_mark(session, names.marks, replace(mark, swept=mark.watermark, gone=()))
 
 
 class _Step:
-    """What one step adds up to.
-
-    Attributes:
-        gone: Rows to be deleted once the step counts.
-    """
+    """What one step adds up to."""
 
     def __init__(self, session: Session, names: CollectionNames, mark: Mark, upto: int) -> None:
         self._session, self._names, self._mark, self._upto = session, names, mark, upto
-        self.gone: list[int] = []
+        self._gone: list[int] = []
         self._known: dict[str, tuple[int, int]] = {}  # by digest: number, passages that held it before
         self._more: Counter[str] = Counter()
         self._passages, self._length = mark.passages, mark.length
@@ -126,7 +123,7 @@ class _Step:
         return replace(
             self._mark,
             watermark=self._upto,
-            swept=self._mark.swept if self.gone else self._upto,
+            swept=self._mark.swept if self._gone else self._upto,
             stamp=stamp,
             passages=self._passages,
             length=self._length,
@@ -135,6 +132,7 @@ class _Step:
             terms=self._terms,
             least=self._least,
             open=False,
+            gone=tuple(self._gone),
             total=self._sums.sums.astype(np.float32).ravel(),
         )
 
@@ -152,7 +150,7 @@ class _Step:
                 if row["embedded"]:
                     chinese = _IN_CHINESE in row["tokens"]
                     self._sums.remove(np.asarray(row["vector"], np.float64), chinese=chinese)
-            self.gone += [row["passage_id"] for row in rows if row["passage_id"] not in again]
+            self._gone += [row["passage_id"] for row in rows if row["passage_id"] not in again]
 
     def _learn(self, field: str, values: Sequence[Any]) -> Mapping[int, str]:
         """Look words up; digests by number."""

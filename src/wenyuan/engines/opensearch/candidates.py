@@ -11,7 +11,7 @@ import numpy as np
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.scoring.formula import Array, bm25, squash
-from wenyuan.engines.opensearch.conditions import Condition, condition, there
+from wenyuan.engines.opensearch.conditions import EMBEDDED, Condition, condition, there
 from wenyuan.engines.opensearch.indices import IndexNames
 from wenyuan.engines.opensearch.marks import ClusterMark
 from wenyuan.engines.opensearch.sessions import MOST_AT_ONCE, MOST_HITS, ClusterSession, parts, row_of
@@ -93,7 +93,7 @@ def nearest(
         EngineUnavailable: fewer came than match.
     """
     index = names.passages(mark)
-    where = condition(scope, mark, {"term": {"embedded": True}})
+    where = condition(scope, mark, EMBEDDED)
     matching = session.count(index, where, EXACT_ROWS)
     if not matching:
         return []
@@ -128,7 +128,7 @@ def cosines_of(
     """Cosines of given passages; those without a vector are absent."""
     found: dict[int, float] = {}
     for some in parts(passage_ids, MOST_AT_ONCE):
-        where = _these(some, mark, {"term": {"embedded": True}})
+        where = _these(some, mark, EMBEDDED)
         found |= _cosines(session, asked, list(session.rows(names.passages(mark), where, ("passage_id", "exact"))))
     return found
 

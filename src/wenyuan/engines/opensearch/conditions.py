@@ -17,6 +17,7 @@ from wenyuan.core.model import IndexRow
 from wenyuan.engines.opensearch.marks import ClusterMark
 from wenyuan.engines.value_digests import COLUMNS, compared, number_in_range, sortable, token, value_key
 
+EMBEDDED: Mapping[str, Any] = {"term": {"embedded": True}}
 NOTHING: Mapping[str, Any] = {"match_none": {}}
 _EVERYTHING: Mapping[str, Any] = {"match_all": {}}
 MOST_HIDDEN = 200_000

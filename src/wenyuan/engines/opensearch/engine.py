@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
-import numpy as np
-
-from wenyuan.core.errors import ConfigError, EngineError, IndexCorrupt, msg
+from wenyuan.core.errors import ConfigError, IndexCorrupt, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.hidden_documents import HiddenDocuments
-from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
-from wenyuan.core.scoring.formula import rescale
-from wenyuan.engines.following import A_DAY, MAX_LAG, PATIENCE, FollowingEngine
+from wenyuan.core.ports import ChangeFeed, Deadline, IndexSpec
+from wenyuan.core.scoring.formula import Array
+from wenyuan.engines.following import A_DAY, MAX_LAG
 from wenyuan.engines.hidden_tally import HiddenTally
 from wenyuan.engines.opensearch import hidden_rows
 from wenyuan.engines.opensearch.candidates import best_by_terms, cosines_of, nearest, scores_by_terms
-from wenyuan.engines.opensearch.conditions import there
+from wenyuan.engines.opensearch.conditions import EMBEDDED, there
 from wenyuan.engines.opensearch.indices import MOST_DIMENSIONS, IndexNames, IndexShape, check_cluster, find, make
 from wenyuan.engines.opensearch.marks import ClusterMark, newest
 from wenyuan.engines.opensearch.sessions import ClusterAddress, ClusterSession, ClusterSessions
 from wenyuan.engines.opensearch.term_numbers import query_terms
 from wenyuan.engines.opensearch.writes import advance, renew
+from wenyuan.engines.server_engine import Scored, ServerEngine
+from wenyuan.engines.term_statistics import QueryTerms
 from wenyuan.runtime.deadlines import deadline_after
 
 _TO_OPEN = 60.0  # seconds; making indices takes its time
@@ -31,7 +31,7 @@ _SETTLE_AFTER = 2_000  # passages after which a checkpoint is worth its while
 T = TypeVar("T")
 
 
-class OpenSearchEngine(FollowingEngine[ClusterMark]):
+class OpenSearchEngine(ServerEngine[ClusterMark]):
     """An engine in indices of its own.
 
     Args:
@@ -72,11 +72,8 @@ class OpenSearchEngine(FollowingEngine[ClusterMark]):
                 component=self._sessions.component,
                 hint="choose an encoder of fewer dimensions, or another engine",
             )
-        super().__init__("opensearch", self._names.vectors, exclusive=exclusive, max_lag=max_lag)
+        super().__init__("opensearch", self._names.vectors, spec, exclusive=exclusive, max_lag=max_lag)
         self._shape = shape or IndexShape()
-        self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
-        self._settled_at = 0
-        self._counted = -1  # the step of the last mark whose rows were all found to be there
         try:
             self._mark = self._open()
         except BaseException:
@@ -164,131 +161,43 @@ class OpenSearchEngine(FollowingEngine[ClusterMark]):
         with self._exclusive():
             self._sessions.run(work, deadline_after(A_DAY))
 
-    # Answering.
+    # Answering: see `engines.server_engine`.
 
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        def work(session: ClusterSession, mark: ClusterMark) -> list[tuple[int, float]]:
-            query = query_terms(session, self._names, terms, mark, self._tally(session, scope.uncounted, mark))
-            found = best_by_terms(session, self._names, query, scope, limit, mark)
-            if len(found) < limit:
-                self._check_all_there(session, mark)
-            return found
+    def _terms(
+        self, session: ClusterSession, terms: Sequence[str], mark: ClusterMark, tally: HiddenTally | None
+    ) -> QueryTerms:
+        return query_terms(session, self._names, terms, mark, tally)
 
-        found = self._read(work, deadline)
-        return LegResult.ok([Hit(passage_id=i, score=score, parts={"keyword": score}) for i, score in found])
+    def _best(
+        self, session: ClusterSession, query: QueryTerms, scope: Scope, limit: int, mark: ClusterMark
+    ) -> Scored:
+        return best_by_terms(session, self._names, query, scope, limit, mark)
 
-    def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        asked = np.asarray(self._validated(vector), np.float32)
+    def _nearest(self, session: ClusterSession, asked: Array, scope: Scope, limit: int, mark: ClusterMark) -> Scored:
+        return nearest(session, self._names, asked, scope, limit, mark, quantised=self._shape.quantised)
 
-        def work(session: ClusterSession, mark: ClusterMark) -> list[tuple[int, float]]:
-            found = nearest(session, self._names, asked, scope, limit, mark, quantised=self._shape.quantised)
-            if len(found) < limit:
-                self._check_all_there(session, mark)
-            return found
+    def _scores_of(
+        self, session: ClusterSession, query: QueryTerms, passage_ids: Sequence[int], mark: ClusterMark
+    ) -> dict[int, float]:
+        return scores_by_terms(session, self._names, query, passage_ids, mark)
 
-        hits = []
-        for passage, cosine in self._read(work, deadline):
-            score = float(rescale(cosine, self._scale))
-            hits.append(Hit(passage_id=passage, score=score, parts={"vector": score, "cosine": cosine}))
-        return LegResult.ok(hits)
+    def _cosines_of(
+        self, session: ClusterSession, asked: Array, passage_ids: Sequence[int], mark: ClusterMark
+    ) -> dict[int, float]:
+        return cosines_of(session, self._names, asked, passage_ids, mark)
 
-    def keyword_scores(
-        self,
-        terms: Sequence[str],
-        passage_ids: Sequence[int],
-        *,
-        deadline: Deadline,
-        uncounted: HiddenDocuments | None = None,
-    ) -> Mapping[int, float]:
-        if not passage_ids:
-            return {}
+    def _hidden_rows(self, session: ClusterSession, hidden: HiddenDocuments, mark: ClusterMark) -> HiddenTally:
+        return hidden_rows.tally(session, self._names, hidden, mark)
 
-        def work(session: ClusterSession, mark: ClusterMark) -> dict[int, float]:
-            query = query_terms(session, self._names, terms, mark, self._tally(session, uncounted, mark))
-            return scores_by_terms(session, self._names, query, passage_ids, mark)
+    def _count(self, session: ClusterSession, mark: ClusterMark, *, embedded: bool = False) -> int:
+        return session.count(self._names.passages(mark), there(mark, *([EMBEDDED] if embedded else [])))
 
-        return self._read(work, deadline)
+    def _is_one_place(self, session: ClusterSession) -> bool:
+        return session.is_one_node()
 
-    def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
-        asked = np.asarray(self._validated(vector), np.float32)
-        if not passage_ids:
-            return {}
-        return self._read(lambda session, mark: cosines_of(session, self._names, asked, passage_ids, mark), deadline)
-
-    def mean_cosine(self, vector: Any, *, uncounted: HiddenDocuments | None = None) -> float:
-        asked, mark = np.asarray(self._validated(vector), np.float64), self._mark
-        if uncounted is None:
-            return mark.sums.mean_cosine(asked)
-
-        def work(session: ClusterSession, mark: ClusterMark) -> float:
-            tally, sums = self._hidden(session, uncounted, mark), mark.sums
-            return tally.mean_cosine(asked, sums.sums.sum(axis=0), int(sums.counts.sum()))
-
-        return self._read(work, deadline_after(PATIENCE))
-
-    def chinese_share(self, *, uncounted: HiddenDocuments) -> float:
-        return self._read(
-            lambda session, mark: self._hidden(session, uncounted, mark).chinese_share, deadline_after(PATIENCE)
-        )
-
-    def information(self, terms: Sequence[str], *, uncounted: HiddenDocuments | None = None) -> Mapping[str, float]:
-        def work(session: ClusterSession, mark: ClusterMark) -> Mapping[str, float]:
-            tally = self._tally(session, uncounted, mark)
-            return query_terms(session, self._names, terms, mark, tally).weights
-
-        return self._read(work, deadline_after(PATIENCE))
-
-    def status(self) -> EngineStatus:
-        def work(session: ClusterSession, mark: ClusterMark) -> tuple[int, int, int]:
-            index = self._names.passages(mark)
-            vectors = session.count(index, there(mark, {"term": {"embedded": True}}))
-            return mark.watermark, session.count(index, there(mark)), vectors
-
-        watermark, passages, vectors = self._read(work, deadline_after(PATIENCE))
-        return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
+    def _go_elsewhere(self, session: ClusterSession) -> None:
+        super()._go_elsewhere(session)
+        session.take_another_node()
 
     def close(self) -> None:
         self._sessions.close()
-
-    def _tally(
-        self, session: ClusterSession, hidden: HiddenDocuments | None, mark: ClusterMark
-    ) -> HiddenTally | None:
-        """What there is of hidden documents, as of a mark."""
-        return None if hidden is None else self._hidden(session, hidden, mark)
-
-    def _hidden(self, session: ClusterSession, hidden: HiddenDocuments, mark: ClusterMark) -> HiddenTally:
-        return self._tallies.of(mark.step, hidden, lambda: hidden_rows.tally(session, self._names, hidden, mark))
-
-    def _read(self, work: Callable[[ClusterSession, ClusterMark], T], deadline: Deadline) -> T:
-        """What `work` finds at one mark: again, if another change counts by its end."""
-
-        def look(session: ClusterSession) -> T:
-            mark = self._mark
-            while True:
-                try:
-                    found, failed = work(session, mark), None
-                except EngineError as error:  # rows that it counts on may have been deleted meanwhile
-                    found, failed = None, error
-                fresh = self._newest(session)
-                if (fresh.made, fresh.watermark) == (mark.made, mark.watermark):
-                    if failed is not None:
-                        raise failed
-                    return cast("T", found)
-                deadline.check(self._component)
-                self._mark = mark = fresh
-
-        return self._sessions.run(look, deadline)
-
-    def _check_all_there(self, session: ClusterSession, mark: ClusterMark) -> None:
-        """Once for each mark: a ranking may be short because little fits, not because rows are missing."""
-        if self._counted == mark.step:
-            return
-        passages = session.count(self._names.passages(mark), there(mark))
-        if passages == mark.passages:
-            self._counted = mark.step
-        elif self._newest(session).watermark == mark.watermark:
-            raise IndexCorrupt(
-                msg("{passages} of {passages2} rows are there", passages=passages, passages2=mark.passages),
-                component=session.component,
-                hint=self._rebuild,
-            )

@@ -25,11 +25,15 @@ class ClusterMark(Mark):
 
     Attributes:
         made: In the names of the indices that it is about: others, when they are built again.
-        gone: Ids of rows that count no more, and may still be there.
     """
 
     made: str
-    gone: tuple[str, ...] = ()
+
+    def same_state(self, other: Mark) -> bool:
+        return self.watermark == other.watermark and isinstance(other, ClusterMark) and self.made == other.made
+
+    def is_before(self, other: Mark) -> bool:
+        return self.step < other.step and isinstance(other, ClusterMark) and self.made == other.made
 
 
 @dataclass(frozen=True, slots=True)

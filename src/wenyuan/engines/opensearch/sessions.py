@@ -76,6 +76,21 @@ class ClusterSession:
 
     def __init__(self, client: Any, deadline: Deadline, component: str) -> None:
         self.client, self.deadline, self.component = client, deadline, component
+        self._nodes = getattr(client.transport.connection_pool, "selector", None)  # none where there is one address
+        self.take_another_node()
+
+    def take_another_node(self) -> None:
+        """Ask another node from now on, where there are several."""
+        if self._nodes is not None:
+            self._nodes.begin()
+
+    def is_one_node(self) -> bool:
+        """Whether one node alone was asked since this was asked last."""
+        if self._nodes is None:
+            return True
+        chosen = self._nodes.chosen
+        self._nodes.forget()
+        return bool(chosen <= 1)
 
     def ask(self, method: str, path: str, body: Any = None, *, ignore: Sequence[int] = (), **params: Any) -> Any:
         """A reply; with a status to be ignored, whatever came with it. It is asked again while a node has just gone."""
@@ -317,6 +332,7 @@ class ClusterSessions:
                     from opensearchpy import OpenSearch
 
                     from wenyuan.engines.opensearch.bounded_http import BoundedConnection
+                    from wenyuan.engines.opensearch.node_choice import NodeChoice
                 except ImportError as error:
                     raise ConfigError(
                         "the driver of OpenSearch is not installed",
@@ -325,7 +341,7 @@ class ClusterSessions:
                     ) from error
                 place = self._place
                 self._client = OpenSearch(
-                    self._hosts, connection_class=BoundedConnection, ssl_context=self._context, dead_timeout=2,
+                    self._hosts, connection_class=BoundedConnection, selector_class=NodeChoice, ssl_context=self._context, dead_timeout=2,
                     timeout_cutoff=1, max_retries=len(self._hosts), retry_on_status=(), retry_on_timeout=False,
                     pool_maxsize=place.calls, http_auth=(place.user, place.password) if place.user else None,
                     headers={"authorization": f"ApiKey {place.key}"} if place.key else None,

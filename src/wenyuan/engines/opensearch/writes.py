@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.errors import VectorRejected, msg
+from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, VectorRejected, msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.scoring.vector_sums import CHINESE
 from wenyuan.core.text.analysis import passage_terms
 from wenyuan.engines.index_mark import check_same
-from wenyuan.engines.opensearch.conditions import ordered
+from wenyuan.engines.opensearch.conditions import ordered, there
 from wenyuan.engines.opensearch.indices import IndexNames
 from wenyuan.engines.opensearch.marks import ClusterMark, put_mark
 from wenyuan.engines.opensearch.sessions import ClusterSession, parts
@@ -154,7 +154,7 @@ class _Step:
             self._mark.step,
         )
         self._session.refresh(self._index)
-        return replace(
+        made = replace(
             self._mark,
             watermark=self._upto,
             swept=self._mark.swept if self._gone else self._upto,
@@ -168,6 +168,30 @@ class _Step:
             open=False,
             gone=tuple(self._gone),
             total=self._sums.sums.astype(np.float32).ravel(),
+        )
+        self._check(made)
+        return made
+
+    def _check(self, made: ClusterMark) -> None:
+        """Count what is to count: what this step read may have come from a node that knew an earlier state.
+
+        Raises:
+            EngineUnavailable: it is not all there; the next writer undoes the step.
+            IndexCorrupt: it was not before, either.
+        """
+        counted = self._session.count(self._index, there(made))
+        if counted == made.passages:
+            return
+        before = self._session.count(self._index, there(self._mark))
+        if before != self._mark.passages:
+            raise IndexCorrupt(
+                msg("{passages} of {passages2} rows are there", passages=before, passages2=self._mark.passages),
+                component=self._session.component,
+                hint=msg("delete the indices {base}_*; they are built again from the catalog", base=self._names.base),
+            )
+        raise EngineUnavailable(
+            msg("{passages} of {passages2} rows are there", passages=counted, passages2=made.passages),
+            component=self._session.component,
         )
 
     def _count_out(self, passage_ids: Sequence[int]) -> None:
