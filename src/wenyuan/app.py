@@ -32,6 +32,7 @@ from wenyuan.core.ports import Encoder, IndexSpec, Judge, LanguageModel, Outside
 from wenyuan.core.redaction.erased_values import ErasedValues
 from wenyuan.core.scanning import Scanner
 from wenyuan.core.text.analysis import ANALYZER
+from wenyuan.core.vector_files import VectorRows, VectorTable
 from wenyuan.encoders.selection import open_encoder, open_reranker
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.engines.selection import open_engine
@@ -194,6 +195,7 @@ def _assembled(path: Path, settings: Settings, place: StoragePlace, catalog: Cat
             drawable=reader.drawable,
             recognition=OcrReading(reader.watched, reader.settled, reader.recogniser()),
             scanner=scanner,
+            vectors=reader,
         ),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
@@ -525,6 +527,18 @@ class _Reader:
 
             self._parsing = Sandbox()
         return self._parsing.call(function, content, arguments, **named)
+
+    def describe(self, path: str, *, name: str) -> VectorTable:
+        """See `core.vector_files.VectorFileReader`."""
+        from wenyuan.readers.vector_table import TableReader
+
+        return TableReader(self.parse).describe(path, name=name)
+
+    def rows(self, path: str, *, uri: str, name: str, first: int, count: int) -> VectorRows:
+        """See `core.vector_files.VectorFileReader`."""
+        from wenyuan.readers.vector_table import TableReader
+
+        return TableReader(self.parse).rows(path, uri=uri, name=name, first=first, count=count)
 
     def read(self, path: Path, uri: str) -> Sequence[Document]:
         name, watch = legible(path.name), self._watch.get()

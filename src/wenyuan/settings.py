@@ -359,7 +359,9 @@ class _Variables(EnvSettingsSource):
             found = value
         if isinstance(found, (list, dict)) or value == "null" or value.lstrip().startswith(("[", "{")):
             return found
-        is_list = field is None or any(get_origin(a) is tuple for a in (field.annotation, *get_args(field.annotation)))
+        is_list = field is None or any(
+            get_origin(a) is tuple for a in (field.annotation, *get_args(field.annotation))
+        )
         return [part.strip() for part in value.split(",") if part.strip()] if is_list else found
 
     def next_field(self, field: Any, key: str, case_sensitive: bool | None = None) -> Any:

@@ -109,8 +109,6 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan add ./salaries --source salaries --readers group:hr --deny user:wu
       wenyuan add https://docs.example.com/guide/ --source guide --set max_pages=200
     """
-    from wenyuan.core.source_entries import parse_source
-
     terminal: Terminal = ctx.obj
     given = {
         "title": title,
@@ -128,8 +126,22 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         "tags": words(tags),
         "settings": dict(settings) if settings else None,
     }
+    take_in(terminal, source, path, given, given_access(allow, deny), yes=yes)
+
+
+def take_in(
+    terminal: Terminal,
+    source: str,
+    path: str,
+    given: Mapping[str, Any],
+    access: AccessList | None,
+    *,
+    yes: bool,
+) -> None:
+    """Register a source, or describe a known one anew by what is given, and take its documents in. Ends the command."""
+    from wenyuan.core.source_entries import parse_source
+
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    access = given_access(allow, deny)
     whole = parse_source(
         {"source_id": source, "path": path, **said}
     )  # what is wrong with it is told before anything is made
@@ -346,6 +358,8 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
     terminal.show(text("report", source=report.source_id, seconds=f"{report.seconds:.1f}"))
     terminal.show(text("report_documents", **counts))
     terminal.show(text("report_passages", **counts))
+    if report.vectors_given or report.vectors_made:
+        terminal.show(text("report_vectors", **counts))
     if report.held_back:
         terminal.show(text("report_held_back", **counts))
     if report.evidences_lost:

@@ -33,6 +33,7 @@ from wenyuan.cli.groups import groups_app
 from wenyuan.cli.help_page import HelpedGroup
 from wenyuan.cli.help_texts import say_in
 from wenyuan.cli.impact import impact
+from wenyuan.cli.import_vectors import import_vectors
 from wenyuan.cli.keys import keys_app as key_app
 from wenyuan.cli.library import add, ingest, init
 from wenyuan.cli.mcp import mcp
@@ -202,6 +203,7 @@ def demo(
 _COMMANDS: Commands = {
     "init": (init, "Make an empty library."),
     "add": (add, "Register a source and take it in."),
+    "import-vectors": (import_vectors, "Take in what was embedded elsewhere."),
     "ingest": (ingest, "Read sources again."),
     "apply": (apply, "Make it what a registry file says."),
     "refresh": (refresh, "Refresh sources."),

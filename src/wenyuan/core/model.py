@@ -163,6 +163,8 @@ class Document:
         uncertain: Spans recognised with low confidence, by offset.
         fidelity: How completely the file was read; None where its reader does not measure it.
         read_by: Name, package and version of the plugin that read it; ``""`` for the program's own readers. Not stored.
+        vector: Where its text is a passage that somebody else has cut: the vector that came with it, float32 of length 1, or
+            ``b""``, where one is to be made. None: it is cut here.
     """
 
     uri: str
@@ -187,6 +189,7 @@ class Document:
     uncertain: tuple[Uncertain, ...] = ()
     fidelity: Fidelity | None = None
     read_by: str = ""
+    vector: bytes | None = None
 
     def __post_init__(self) -> None:
         at = 0

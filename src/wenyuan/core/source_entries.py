@@ -23,6 +23,7 @@ from wenyuan.core.text.token_meter import MAX_TOKENS, TARGET_TOKENS
 from wenyuan.core.validity import Validity
 from wenyuan.core.validity_dates import parse_date, parse_status
 from wenyuan.core.validity_ends import effective_ends
+from wenyuan.core.vector_files import FORMAT as VECTORS
 
 _SENSITIVITIES = {
     "public": "public", "internal": "internal", "confidential": "confidential", "restricted": "restricted",
@@ -267,8 +268,9 @@ def _settings(value: Any) -> dict[str, Any]:
         raise ValueError("holds what JSON cannot say") from error
     if faults := secret_faults(value):
         raise InvalidRequest(listed(faults), faults=faults)
-    if value.get("format", FORMAT) != FORMAT:
-        said = msg("must be {known}, or not be there; it is {value}", known=FORMAT, value=repr(value["format"]))
+    if value.get("format", FORMAT) not in (FORMAT, VECTORS):
+        known = f"{FORMAT}, {VECTORS}"
+        said = msg("must be {known}, or not be there; it is {value}", known=known, value=repr(value["format"]))
         raise InvalidRequest(listed([fault := Fault("settings.format", said)]), faults=(fault,))
     told = value.get(MODEL, "allow")
     switch = isinstance(told, Mapping) and told.keys() == {_CONTEXT} and isinstance(told[_CONTEXT], bool)

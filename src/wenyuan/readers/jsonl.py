@@ -165,6 +165,18 @@ def _document(
     )
 
 
+def document_of(record: Mapping[str, Any], line: str, uri: str, name: str, number: int) -> Document:
+    """The document of a record that is written otherwise than as a line, such as a row of a table of columns.
+
+    Args:
+        line: Its text, of which the hash is taken.
+
+    Raises:
+        ValueError, DocumentRejected: it is no record; see `read_jsonl`.
+    """
+    return _document(record, line, uri, name, number, ())
+
+
 def _stated(record: Mapping[str, Any]) -> str:
     """The address given in a line, without its fragment; ``""`` without one."""
     for key in ("url", "uri"):

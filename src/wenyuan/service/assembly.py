@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.core.scanning import Scanner
+from wenyuan.core.vector_files import VectorFileReader
 from wenyuan.service.audit.recorded_search import RecordedSearch
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.conflicts.finder import Conflicts
@@ -138,6 +139,7 @@ class Reading:
     recognition: OcrReading
     remote: ConnectorAccess | None = None
     scanner: Scanner | None = None
+    vectors: VectorFileReader | None = None
 
 
 def assembled(
@@ -207,7 +209,7 @@ def assembled(
         uploads=uploaded, redacting=questions.redacting, remote=reading.remote, scanner=reading.scanner,
         recognition=reading.recognition,
         contexts=ContextSentences(catalog=catalog, llm=llm, settings=settings.llm),
-        workers=EmbeddingWorkers(catalog, encoder),
+        workers=EmbeddingWorkers(catalog, encoder), vectors=reading.vectors,
     )  # fmt: skip
     ingestion = Ingestion(ingester=ingester, traits=traits, health=health, refusal=models.refusal)
     uploads = Uploads(catalog=catalog, ingestion=ingestion, keep=settings.uploads.keep_versions)

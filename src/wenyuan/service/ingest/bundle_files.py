@@ -1,4 +1,4 @@
-"""Which files of a source in the Open Knowledge Format are read: its concepts."""
+"""Which files are read of a source that has a format of its own: the concepts of a bundle, files of vectors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TypeVar
 from wenyuan.core.errors import NoDocument
 from wenyuan.core.model import Document, Source
 from wenyuan.core.okf import is_bundle, is_concept, may_be_concept
+from wenyuan.core.vector_files import is_vector_file, is_vector_source
 
 Place = TypeVar("Place")
 
 
 def readable_in(source: Source, readable: Callable[[str], bool]) -> Callable[[str], bool]:
     """Which names of files are read in a source: in a bundle, those that may be concepts."""
+    if is_vector_source(source.settings):
+        return is_vector_file
     if not is_bundle(source.settings):
         return readable
     return lambda name: may_be_concept(name) and readable(name)

@@ -19,6 +19,7 @@ def content_digest(document: Document) -> str:
     validity = (str(document.effective_from), str(document.effective_until))
     own: tuple[str, ...] = (document.collection,) if document.collection else ()
     own += ("lead", document.lead) if document.part_of and document.lead else ()  # another document's words
+    own += ("vector", document.vector.hex()) if document.vector is not None else ()
     return digest(document.title, document.text, facets, *validity, *own)
 
 

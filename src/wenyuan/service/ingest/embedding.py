@@ -9,6 +9,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wenyuan.core.model import NewPassage, embedded_text, heading_text, indexed_headings, label_text, shown_title
 from wenyuan.core.ports import Encoder
 from wenyuan.core.text.leads import label_as_embedded, with_lead
@@ -34,6 +36,7 @@ class Embedding:
         self._encoder = encoder
         self._texts: dict[str, str] = {}  # vector key → what is embedded
         self._labels: dict[str, str] = {}  # of labels
+        self._given: dict[str, Any] = {}  # vectors that came with their texts
 
     def keyed(self, passage: NewPassage, title: str, lead: str) -> NewPassage:
         """A passage with its vector keys, using title and lead of its document."""
@@ -54,6 +57,16 @@ class Embedding:
             self._labels[label_key] = label
         return replace(passage, vector_key=key, label_key=label_key)
 
+    def given(self, passage: NewPassage, vector: bytes) -> NewPassage:
+        """A passage with the key of the vector that came with it. No other text shares it, the same one of another source neither."""
+        key = hashlib.sha256(b"given\x00" + vector + passage.uri.encode("utf-8", "surrogatepass")).hexdigest()
+        self._given[key] = np.frombuffer(vector, "<f4")
+        return replace(passage, vector_key=key, label_key="")
+
+    def waits(self) -> bool:
+        """Whether there are texts that may have to be embedded."""
+        return bool(self._texts)
+
     def missing(self, ready: Collection[str] = ()) -> tuple[dict[str, str], dict[str, str]]:
         """What is to be embedded, by key: passages, and labels.
 
@@ -73,7 +86,7 @@ class Embedding:
         """Embed what neither the catalog nor `ready` has; (dim,) float32 by key, with those of `ready`."""
         if self._encoder is None:
             return {}
-        vectors: dict[str, Any] = dict(ready)
+        vectors: dict[str, Any] = {**self._given, **ready}
         for new, tell in zip(self.missing(ready), (progress, None), strict=True):  # what is counted are passages
             if new:
                 vectors |= zip(new, self._encoder.encode_passages(list(new.values()), progress=tell), strict=True)
@@ -83,7 +96,8 @@ class Embedding:
         """Drop what was collected for documents that are not stored."""
         self._texts = {key: text for key, text in self._texts.items() if key in keys}
         self._labels = {key: text for key, text in self._labels.items() if key in keys}
+        self._given = {key: vector for key, vector in self._given.items() if key in keys}
 
     def clear(self) -> None:
         """Drop everything collected."""
-        self._texts, self._labels = {}, {}
+        self._texts, self._labels, self._given = {}, {}, {}

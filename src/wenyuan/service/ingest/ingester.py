@@ -23,6 +23,7 @@ from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.scanning import Scanner
 from wenyuan.core.source_entries import PASSAGE_SIZE, passage_size
 from wenyuan.core.source_readers import FRONT_MATTER, readers_of
+from wenyuan.core.vector_files import ENCODER, VectorFileReader, is_vector_source
 from wenyuan.runtime.deadlines import deadline_after
 from wenyuan.runtime.presence import is_dir
 from wenyuan.service.ingest.addresses import Addresses
@@ -38,6 +39,7 @@ from wenyuan.service.ingest.redaction_change import RedactionChange, change_of
 from wenyuan.service.ingest.remote_files import Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.removed_uploads import take_away
 from wenyuan.service.ingest.source_run import SourceRun
+from wenyuan.service.ingest.vector_files import VectorFiles
 from wenyuan.service.ingest.versions import FOLDER, Arrivals
 from wenyuan.service.rules.withdrawn_evidence import WithdrawnEvidence, follow_quotes
 from wenyuan.service.upload_journal import recover_unless_busy
@@ -87,6 +89,7 @@ class Ingester:
         contexts: What gives passages their context sentences; None: nothing does.
         scanner: What `read` and `remote` ask first; None: nothing.
         workers: Who embeds beside the run; None: nobody does.
+        vectors: Reads files of passages with their vectors; None: nothing does.
     """
 
     catalog: Catalog
@@ -101,6 +104,7 @@ class Ingester:
     contexts: ContextSentences | None = None
     scanner: Scanner | None = None
     workers: EmbeddingWorkers | None = None
+    vectors: VectorFileReader | None = None
 
     def ingest(
         self,
@@ -230,6 +234,8 @@ class Ingester:
                     ) from error
 
     def _read_remote(self, source: Source, run: SourceRun) -> None:
+        if is_vector_source(source.settings):
+            raise SourceError("files of vectors are read from this machine alone")
         if self.remote is None:
             raise SourceError(
                 msg("only files and folders of this machine are read here, not {path}", path=source.path)
@@ -252,9 +258,22 @@ class Ingester:
         memory.end(whole=not found.cut)
 
     def _read_of(self, source: Source) -> Callable[[Path, str], Iterable[Document]]:
+        if is_vector_source(source.settings):
+            return self._vector_files(source).documents
         if not is_bundle(source.settings):
             return self.read
         return lambda path, uri: concepts_of(self.read(path, uri), path.name)
+
+    def _vector_files(self, source: Source) -> VectorFiles:
+        if self.scanner is not None:
+            raise SourceError(
+                "a file of vectors is read in parts, and the library's scanner sees whole files alone",
+                hint="take its texts in as JSON Lines: wenyuan add FILE.jsonl",
+            )
+        if self.vectors is None:
+            raise SourceError("files of vectors are not read here")
+        declared = source.settings.get(ENCODER, "")
+        return VectorFiles(reader=self.vectors, encoder=self.encoder, declared=str(declared))
 
     def behind(self, source: Source) -> bool:
         """Whether the source's redaction is stricter now than when its texts were stored."""

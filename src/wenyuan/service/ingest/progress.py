@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+from wenyuan.core.addresses import legible
+from wenyuan.core.model import Document
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -40,6 +43,8 @@ class IngestReport:
         data: Files that hold data and no text, by address, with the reason.
         corrections_lost: By document address, the ids of corrections whose text is no longer in it.
         evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
+        vectors_given: Passages that came with their vectors.
+        vectors_made: Passages that came with vectors, which were made anew, since redaction changed the text or its title.
         context_sentences, context_left_out, context_waiting, context_removed, context_error: Results for context
             sentences by a language model; see `service.generation.context_sentences.ContextReport`.
         context_tokens_in, context_tokens_out: Tokens that this took.
@@ -57,6 +62,8 @@ class IngestReport:
     passages: int = 0
     embedded: int = 0
     seconds: float = 0.0
+    vectors_given: int = 0
+    vectors_made: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     redacted: dict[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
@@ -71,7 +78,18 @@ class IngestReport:
     context_tokens_in: int = 0
     context_tokens_out: int = 0
 
+    def count_vector(self, document: Document) -> None:
+        """Count a document that came with a vector, whether it is used or made anew."""
+        if document.vector is not None:
+            self.vectors_given += bool(document.vector)
+            self.vectors_made += not document.vector
+
     def left_out(self, others: Mapping[str, int]) -> dict[str, int]:
         """How many files were left out by suffix: those in `data`, and others."""
         kinds = (PurePosixPath(unquote(uri, errors="surrogateescape")).suffix.lower() for uri in self.data)
         return dict(Counter(others) + Counter(kind or "(no suffix)" for kind in kinds))
+
+
+def name_in(shown: str) -> str:
+    """The name of a file in its address, as it is shown."""
+    return legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
 
-from wenyuan.core.addresses import file_uri, legible, with_fragment
+from wenyuan.core.addresses import file_uri, with_fragment
 from wenyuan.core.connectors import Entry
 from wenyuan.core.corrections import corrected
 from wenyuan.core.errors import CatalogBusy, DocumentRejected, InvalidRequest, NoDocument, VectorsGone, msg
@@ -24,7 +23,6 @@ from wenyuan.core.principals import AccessList
 from wenyuan.core.redaction.known_values import KnownValues
 from wenyuan.core.remote_addresses import is_remote
 from wenyuan.core.source_entries import passage_size
-from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.folding import language_of
 from wenyuan.core.text.leads import lead_of
 from wenyuan.service.ingest.addresses import Addresses
@@ -36,11 +34,12 @@ from wenyuan.service.ingest.local_files import LocalFile
 from wenyuan.service.ingest.lost_files import FileLost, lost_files
 from wenyuan.service.ingest.pending_batches import Cut, DocumentBatch, DocumentSetAside, PendingBatches
 from wenyuan.service.ingest.peoples_words import PeoplesWords
-from wenyuan.service.ingest.progress import IngestReport, Progress
+from wenyuan.service.ingest.progress import IngestReport, Progress, name_in
 from wenyuan.service.ingest.remote_files import Memory
 from wenyuan.service.ingest.run_access import RunAccess
 from wenyuan.service.ingest.stated_addresses import AddressTaken, StatedAddresses
 from wenyuan.service.ingest.supersession import dated, settle
+from wenyuan.service.ingest.vector_files import drafts_of, without_changed_vector
 from wenyuan.service.ingest.versions import Arrivals, present_versions
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class SourceRun:
         uri, entry = holding.uri, holding.entry
         shown = self._address(uri)  # what is stored and told: a file's name may say too much
         self._begin(holding, shown)
-        self._at = (number, _name_in(shown))
+        self._at = (number, name_in(shown))
         self._pages = (0, 0)
         self.tell(0)
         if entry is not None and self._listed_as_before(entry):
@@ -186,7 +185,7 @@ class SourceRun:
     def _redacted(self, holding: Holding, document: Document, values: KnownValues) -> RedactedDocument:
         settled, declared = self.access.declared(self._stated.settled(self._dated(document, holding)))
         redacted, counts = self.redactor.document(settled, values)
-        return RedactedDocument(settled.uri, redacted, counts, declared)
+        return RedactedDocument(settled.uri, without_changed_vector(redacted, settled), counts, declared)
 
     def _named(self, holding: Holding, shown: str, reading: FileReading) -> str:
         """The stored address of a file that was read, whose name may show what its documents say is a value.
@@ -211,7 +210,7 @@ class SourceRun:
         given = self._address(holding.uri, beside=beside)
         self._files.add(given)
         self.access.rename(holding.uri, shown, given)
-        self._at = (self._at[0], _name_in(given))
+        self._at = (self._at[0], name_in(given))
         return given
 
     def _keep_older(self, holding: Holding, shown: str) -> None:
@@ -267,7 +266,7 @@ class SourceRun:
                 if not isinstance(error, AddressTaken):  # else its older version stays
                     self._seen.add(own)
                 self._fail(storable(f"{shown}#{own}"), error)
-            if self._batch.size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
+            if self._batch.size >= (_BATCH_EMBEDDED if self._batch.embedding.waits() else _BATCH_PLAIN):
                 self.flush()
 
     def _dated(self, document: Document, holding: Holding) -> Document:
@@ -282,7 +281,7 @@ class SourceRun:
         own = self._address(redacted.uri, file)
         document, counts, declared = replace(redacted.document, uri=own), redacted.counts, redacted.access
         if self._values:
-            document = self.redactor.named(document, self._values)
+            document = without_changed_vector(self.redactor.named(document, self._values), document)
         if self.erased.read(file[1], counts) and content:
             content = self._keyed_digest(content)  # of a short file, the plain one would say what it was
         self.addresses.check(own)
@@ -354,7 +353,8 @@ class SourceRun:
         else:
             self.report.added += 1
         told = Recognised(document.lines, document.uncertain)
-        drafts = chunk(document, target_tokens=passage_size(self._source.settings))
+        drafts = drafts_of(document, passage_size(self._source.settings))
+        self.report.count_vector(document)
         cut = Cut(document, stamp, tuple(self._passage(document, draft, told) for draft in drafts), declared)
         made = self._made(cut, self._batch)
         self._batch.items.append((cut, made))
@@ -377,7 +377,7 @@ class SourceRun:
             title=details.title,
             lead=lead,
             fingerprint=cut.stamp,
-            passages=tuple(self._keyed(one, details.title, document.lead, lead, batch) for one in served),
+            passages=tuple(self._keyed(one, details.title, document, lead, batch) for one in served),
             media_type=document.media_type,
             language=document.language or self._source.language or language_of(document.text),
             collection=document.collection or self._source.collection,
@@ -394,11 +394,15 @@ class SourceRun:
             access=cut.access,
         )
 
-    def _keyed(self, passage: NewPassage, title: str, own_lead: str, lead: str, batch: DocumentBatch) -> NewPassage:
+    def _keyed(
+        self, passage: NewPassage, title: str, document: Document, lead: str, batch: DocumentBatch
+    ) -> NewPassage:
         """A passage with the keys of its vectors, and with what a model said of it before."""
         said = None if self._sentences is None else self._sentences.known(passage, title, lead)
+        if said is None and document.vector and passage.corrected is None:
+            return batch.embedding.given(passage, document.vector)
         if said is None:
-            return batch.embedding.keyed(passage, title, own_lead)
+            return batch.embedding.keyed(passage, title, document.lead)
         return batch.embedding.keyed(replace(passage, context=said), title, lead)
 
     def _passage(self, document: Document, draft: Draft, recognised: Recognised) -> NewPassage:
@@ -593,7 +597,3 @@ class SourceRun:
                     sentences_total=self._looked[1],
                 )
             )
-
-
-def _name_in(shown: str) -> str:
-    return legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name)

@@ -1,0 +1,213 @@
+"""Rows of Parquet and Arrow files, each a passage with its vector. Runs in the reading process, which reads some rows at a time.
+
+A row has what a line of JSON Lines has (`readers.jsonl`), and ``vector`` or ``embedding``: a list of numbers.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wenyuan.core.addresses import with_part
+from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.core.validity_dates import validity_field
+from wenyuan.readers.assemble import rejected
+from wenyuan.readers.frames import encode_documents
+from wenyuan.readers.jsonl import document_of
+from wenyuan.runtime.installation import install_command
+
+_VECTORS = ("vector", "embedding")
+_KNOWN = (
+    "id", "title", "question", "text", "content", "page_content", "answer", "url", "uri", "metadata", "collection", "language",
+    *_VECTORS,
+)  # fmt: skip
+_ENCODER = (b"wenyuan.encoder", b"encoder")
+_MOST_COLUMNS = 1_000
+_BATCH = 512  # rows that are decoded at one time
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file that is being read.
+
+    Attributes:
+        key: What tells it from another file, and from the same one when it has changed.
+        rows: Those from `at` on, with the columns that are known.
+    """
+
+    key: tuple[Any, ...]
+    rows: Iterator[dict[str, Any]]
+    at: int
+
+
+_open: list[_Reading] = []  # the one of this process
+
+
+def describe(_: bytes, *, path: str) -> dict[str, Any]:
+    """How many rows a file has, what it says of its vectors, and its columns.
+
+    Raises:
+        DocumentRejected: it is no such file, or has no column of texts or of vectors.
+    """
+    schema, rows = _schema(path)
+    names = list(schema.names)
+    if len(names) > _MOST_COLUMNS:
+        raise DocumentRejected(msg("it has {count} columns", count=len(names)))
+    metadata: Mapping[bytes, bytes] = schema.metadata or {}
+    told = next((metadata[key] for key in _ENCODER if key in metadata), b"")
+    return {
+        "rows": rows,
+        "encoder": told.decode("utf-8", "replace")[:200],
+        "vector": next((name for name in _VECTORS if name in names), ""),
+        "unknown": [name[:100] for name in names if name not in _KNOWN and not validity_field(name)][:50],
+    }
+
+
+def read_rows(_: bytes, *, path: str, uri: str, name: str, first: int, count: int) -> dict[str, Any]:
+    """Some rows, from the first one, counted from 0.
+
+    Returns:
+        ``documents``, without vectors; ``vectors``, of one length each, base64 of float32, and that ``length``; ``refused``,
+        address and reason of rows that cannot be taken.
+    """
+    reading = _reading_at(path, first)
+    documents, vectors, refused = [], [], []
+    for number in range(first, first + count):
+        row = next(reading.rows, None)
+        if row is None:
+            break
+        reading.at = number + 1
+        vector = np.asarray(row.pop("vector"), np.float32).ravel()
+        try:
+            documents.append(
+                document_of(row, json.dumps(row, default=str, ensure_ascii=False), uri, name, number + 1)
+            )
+            vectors.append(vector)
+        except (ValueError, TypeError, RecursionError, DocumentRejected) as error:
+            reason = error.message if isinstance(error, DocumentRejected) else str(error)
+            refused.append(
+                (
+                    with_part(uri, f"line={number + 1}"),
+                    msg("row {number}: {reason}", number=number + 1, reason=reason),
+                )
+            )
+    return {
+        "documents": encode_documents(documents),
+        "lengths": [len(vector) for vector in vectors],
+        "vectors": base64.b64encode(b"".join(vector.tobytes() for vector in vectors)).decode(),
+        "refused": refused,
+    }
+
+
+def _reading_at(path: str, first: int) -> _Reading:
+    told = Path(path).stat()
+    key = (path, told.st_ino, told.st_size, told.st_mtime_ns)
+    if not (_open and _open[0].key == key and _open[0].at == first):
+        _open[:] = [_Reading(key, _rows(path, first), first)]
+    return _open[0]
+
+
+def _arrow() -> Any:
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # others take address space that they do not use
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise DocumentRejected(
+            "the library that reads Parquet and Arrow is not installed", hint=install_command("parquet")
+        ) from error
+    pyarrow.set_cpu_count(1)
+    return pyarrow
+
+
+def _schema(path: str) -> tuple[Any, int]:
+    arrow = _arrow()
+    try:
+        if _is_parquet(path):
+            from pyarrow import parquet
+
+            with parquet.ParquetFile(path, memory_map=False) as file:
+                return file.schema_arrow, int(file.metadata.num_rows)
+        with arrow.OSFile(path) as source, arrow.ipc.open_file(source) as file:
+            return file.schema, sum(file.get_batch(n).num_rows for n in range(file.num_record_batches))
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise rejected("it is no Parquet or Arrow file, or is damaged", Path(path).name) from error
+
+
+def _is_parquet(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _rows(path: str, first: int) -> Iterator[dict[str, Any]]:
+    arrow = _arrow()
+    try:
+        for at, batch in _batches(arrow, path, first):
+            if at + batch.num_rows > first:
+                yield from _of_batch(arrow, batch.slice(max(0, first - at)))
+    except (arrow.ArrowException, OSError) as error:
+        raise rejected("it is damaged", Path(path).name) from error
+
+
+def _batches(arrow: Any, path: str, first: int) -> Iterator[tuple[int, Any]]:
+    """Batches with the number of their first row; of groups of rows, from that on in which row `first` is."""
+    at = 0
+    if _is_parquet(path):
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(path, memory_map=False) as file:
+            wanted, group = _wanted(file.schema_arrow), 0
+            while group < file.num_row_groups and at + file.metadata.row_group(group).num_rows <= first:
+                at += file.metadata.row_group(group).num_rows
+                group += 1
+            groups = range(group, file.num_row_groups)
+            for batch in file.iter_batches(_BATCH, row_groups=list(groups), columns=wanted, use_threads=False):
+                yield at, batch
+                at += batch.num_rows
+        return
+    with arrow.OSFile(path) as source, arrow.ipc.open_file(source) as file:
+        wanted = _wanted(file.schema)
+        for number in range(file.num_record_batches):
+            whole = file.get_batch(number).select(wanted)
+            for begin in range(0, whole.num_rows, _BATCH):
+                yield at + begin, whole.slice(begin, _BATCH)
+            at += whole.num_rows
+
+
+def _wanted(schema: Any) -> list[str]:
+    return [name for name in schema.names if name in _KNOWN or validity_field(name)]
+
+
+def _of_batch(arrow: Any, batch: Any) -> Iterator[dict[str, Any]]:
+    """Rows of a batch: values of JSON, those that are not there left out, and the vector as an array."""
+    column = next(name for name in _VECTORS if name in batch.schema.names)
+    held = batch.column(column)
+    kinds = (arrow.types.is_list, arrow.types.is_large_list, arrow.types.is_fixed_size_list)
+    if not any(is_kind(held.type) for is_kind in kinds) or not arrow.types.is_floating(held.type.value_type):
+        raise DocumentRejected(msg("its column {name} holds no lists of numbers", name=repr(column)))
+    others = {name: batch.column(name).to_pylist() for name in batch.schema.names if name not in _VECTORS}
+    for number in range(batch.num_rows):
+        vector = held[number]
+        row = {name: _value(name, values[number]) for name, values in others.items()}
+        given = np.zeros(0, np.float32) if not vector.is_valid else vector.values.to_numpy(zero_copy_only=False)
+        yield {**{name: value for name, value in row.items() if value is not None}, "vector": given}
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()[:10]
+    if name == "metadata":
+        if isinstance(value, str):  # as JSON
+            value = json.loads(value) if value.strip() else None
+        if isinstance(value, list):  # a map of Arrow: pairs
+            value = dict(value)
+        if isinstance(value, dict):
+            return {key: _value("", one) for key, one in value.items() if one is not None}
+    return value
