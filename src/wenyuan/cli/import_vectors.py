@@ -8,7 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from wenyuan.cli.library import take_in
-from wenyuan.cli.options import CollectionOption, OwnerOption, TagsOption, TitleOption, words
+from wenyuan.cli.options import (
+    CollectionOption,
+    CopyrightOption,
+    DomainOption,
+    LanguageOption,
+    NewSourceOption,
+    OwnerOption,
+    SensitivityOption,
+    TagsOption,
+    TitleOption,
+    TrustOption,
+    UnaskedOption,
+    words,
+)
 from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
 from wenyuan.cli.terminal import Terminal
 
@@ -16,22 +29,20 @@ from wenyuan.cli.terminal import Terminal
 def import_vectors(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Parquet or Arrow, or a folder of such.")],
-    source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source.")],
+    source: NewSourceOption,
     encoder: Annotated[str | None, typer.Option(help="What made the vectors; else the file says it.")] = None,
     title: TitleOption = None,
-    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).  [default: 3]")] = None,
-    domain: Annotated[str | None, typer.Option(help="Knowledge domain.  [default: the ID]")] = None,
+    trust: TrustOption = None,
+    domain: DomainOption = None,
     collection: CollectionOption = None,
-    language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document.")] = None,
-    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©…")] = None,
+    language: LanguageOption = None,
+    copyright: CopyrightOption = None,
     owner: OwnerOption = None,
-    sensitivity: Annotated[
-        str | None, typer.Option(help="public, internal, confidential, restricted.  [default: public]")
-    ] = None,
+    sensitivity: SensitivityOption = None,
     tags: TagsOption = None,
     allow: ReadersOption = None,
     deny: DenyOption = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked.")] = False,
+    yes: UnaskedOption = False,
 ) -> None:
     """Take passages in that were cut and embedded elsewhere, with their vectors.
 

@@ -16,11 +16,18 @@ import typer
 
 from wenyuan.cli.options import (
     CollectionOption,
+    CopyrightOption,
+    DomainOption,
     EachOption,
+    LanguageOption,
+    NewSourceOption,
     OwnerOption,
+    SensitivityOption,
     SourceArgument,
     TagsOption,
     TitleOption,
+    TrustOption,
+    UnaskedOption,
     day,
     ended_by_sigterm,
     interactive,
@@ -66,13 +73,13 @@ def init(ctx: typer.Context) -> None:
 def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     path: Annotated[str, typer.Argument(parser=place, metavar="PATH", help="File, folder or URL.")],
-    source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source.")],
+    source: NewSourceOption,
     title: TitleOption = None,
-    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).  [default: 3]")] = None,
-    domain: Annotated[str | None, typer.Option(help="Knowledge domain.  [default: the ID]")] = None,
+    trust: TrustOption = None,
+    domain: DomainOption = None,
     collection: CollectionOption = None,
-    language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document.")] = None,
-    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©…")] = None,
+    language: LanguageOption = None,
+    copyright: CopyrightOption = None,
     effective_from: Annotated[
         date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day.")
     ] = None,
@@ -85,9 +92,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.  [default: never]"),
     ] = None,
     owner: OwnerOption = None,
-    sensitivity: Annotated[
-        str | None, typer.Option(help="public, internal, confidential, restricted.  [default: public]")
-    ] = None,
+    sensitivity: SensitivityOption = None,
     tags: TagsOption = None,
     settings: Annotated[
         list[Any] | None,
@@ -95,7 +100,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ] = None,
     allow: ReadersOption = None,
     deny: DenyOption = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked.")] = False,
+    yes: UnaskedOption = False,
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
 
