@@ -2,9 +2,10 @@
 
     python bench/commands.py [--rounds 3] [--commands COMMAND …]
 
-Each command is run in a process of its own, on a small library with two sources, an agent, a key and some answers. Prints
-the environment, and by command the least and the median seconds of processor (user and system) of the rounds, the most
-memory (RSS), and which of the heavy packages it imported. A command opens what it needs: those of `RECORD` need the record alone.
+Each command is run in a process of its own, on a small library with two sources, an agent, a key and some answers; once more
+than is counted, so that its code is compiled. Prints the environment, and by command the least and the median seconds of
+processor (user and system) of the rounds, the most memory (RSS), and which of the heavy packages it imported. A command opens
+what it needs: those of `RECORD` need the record alone.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def run(command: str, place: Path) -> dict[str, object]:
     child = _CHILD.format(heavy=HEAVY, to=str(to))
     whole = [sys.executable, "-c", child, *command.split()]
     environment = {**os.environ, "WENYUAN_LIBRARY": str(place / "library")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled
     done = subprocess.run(whole, env=environment, capture_output=True, text=True, check=False)
     used: dict[str, object] = json.loads(to.read_text())
     assert used["code"] in (0, 1), done.stderr
@@ -92,7 +94,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         named = small_library(Path(scratch))
         for template in options.commands:
-            used = [run(template.format(**named), Path(scratch)) for _ in range(options.rounds)]
+            used = [run(template.format(**named), Path(scratch)) for _ in range(options.rounds + 1)][1:]
             seconds = [float(str(one["seconds"])) for one in used]
             most = max(float(str(one["mb"])) for one in used)
             heavy = used[0]["heavy"]

@@ -161,6 +161,14 @@ def test_a_script_measures(script: str, places: dict[str, str]) -> None:
     assert any(c.isdigit() for c in printed)
 
 
+def test_a_command_that_writes_a_file_is_measured_in_more_than_one_round(places: dict[str, str]) -> None:
+    """What the round before wrote is in nobody's way."""
+    printed = run(
+        "commands", "--rounds", "2", "--commands", "audit export {scratch}/audit.jsonl", home=Path(places["home"])
+    )
+    assert "audit export audit.jsonl" in printed
+
+
 def test_what_a_reranker_is_given_is_gathered(places: dict[str, str], tmp_path: Path) -> None:
     """What `cross_encoder.py` learns from: the passages that are found, with what is right."""
     keep = tmp_path / "keep"

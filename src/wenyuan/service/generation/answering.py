@@ -37,6 +37,7 @@ from wenyuan.core.claims import Claim
 from wenyuan.core.conflicts.record import disputes_of
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, LlmError, LlmTimeout, joined, msg
 from wenyuan.core.model import Passage
+from wenyuan.core.places import ClaimDifference
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.quotation import whole
 from wenyuan.core.records import AuditRecord
@@ -45,7 +46,7 @@ from wenyuan.core.scoring.copies import limited
 from wenyuan.core.source_entries import kept_from_model
 from wenyuan.core.text.boundaries import Span, sentences
 from wenyuan.core.text.excerpts import document_key
-from wenyuan.core.text.injection import within_instruction
+from wenyuan.core.text.injection import visible, within_instruction
 from wenyuan.core.text.summaries import summarize
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
@@ -271,8 +272,8 @@ class Answerer:
                 verdict = cut.judged
                 checked.dropped.append(
                     DroppedClaim(
-                        text=cut.proposed.text, passage=cut.proposed.passage, reason=cut.reason, replaced=replaced,
-                        changes=verdict.changes if verdict and cut.reason in verdict.findings else (),
+                        text=visible(cut.proposed.text), passage=cut.proposed.passage, reason=cut.reason, replaced=replaced,
+                        changes=_shown_changes(verdict, cut.reason),
                         rule=verdict.rule if verdict and cut.reason == "against_rule" else None,
                     )
                 )  # fmt: skip
@@ -476,6 +477,12 @@ def _cut(proposed: Proposed, judged: JudgedClaim, shown: Mapping[str, Shown]) ->
     failed = [name for name in problems if name in GATES]
     reason = next((name for name in failed if name not in _REPLACED), failed[0] if failed else "")
     return _Cut(proposed, judged, passage, span, reason)
+
+
+def _shown_changes(verdict: JudgedClaim | None, reason: str) -> tuple[ClaimDifference, ...]:
+    """What differs in a claim that is left out for that, without characters of the model's that cannot be seen."""
+    changes = verdict.changes if verdict and reason in verdict.findings else ()
+    return tuple(replace(one, said=visible(one.said)) for one in changes)
 
 
 def _sentences_of(text: str, passage: Passage, within: Span) -> Span | None:
