@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -213,3 +214,48 @@ def test_the_request_schema_knows_good_from_bad(payload, valid):
     document = openapi_document(ServerSettings())
     pointer = {"$ref": "#/components/schemas/RetrievalRequestShape", "components": document["components"]}
     assert jsonschema_rs.Draft202012Validator(pointer).is_valid(payload) is valid
+
+
+def operations() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each operation of the document, with its method and path."""
+    for path, methods in openapi_document(ServerSettings())["paths"].items():
+        yield from ((f"{method.upper()} {path}", told) for method, told in methods.items())
+
+
+def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object of the document that may be a schema."""
+    if isinstance(value, dict):
+        yield value
+        for one in value.values():
+            yield from schemas_in(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from schemas_in(one)
+
+
+def test_every_name_in_a_path_is_a_parameter() -> None:
+    """Also one with a number in it: a generated client could not call the operation."""
+    for where, told in operations():
+        named = {one["name"] for one in told.get("parameters", ()) if one["in"] == "path"}
+        assert named == set(re.findall(r"\{([^}]+)\}", where)), where
+
+
+def test_defaults_are_values_that_their_schemas_take() -> None:
+    """And what must be there is described; a number has one bound at each end."""
+    for schema in schemas_in(openapi_document(ServerSettings())):
+        if "default" in schema and isinstance(schema.get("type"), str):
+            told = {name: one for name, one in schema.items() if name in ("type", "enum", "minimum", "maximum")}
+            assert jsonschema_rs.Draft202012Validator(told).is_valid(schema["default"]), schema
+        if isinstance(schema.get("required"), list) and schema.get("type") == "object":
+            assert set(schema["required"]) <= set(schema.get("properties", {})), schema
+        assert not {"minimum", "exclusiveMinimum"} <= set(schema), schema
+
+
+def test_an_answer_may_be_told_as_events_and_by_no_model() -> None:
+    """Both happen, and both are documented; a stream's status is in its last event, and in no header."""
+    document = openapi_document(ServerSettings())
+    ok = document["paths"]["/v1/answer"]["post"]["responses"]["200"]
+    assert set(ok["content"]) == {"application/json", "text/event-stream"}
+    assert ok["headers"]["X-Retrieval-Status"]["required"] is False
+    model = {"$ref": "#/components/schemas/AnswerShape/properties/model", "components": document["components"]}
+    assert jsonschema_rs.Draft202012Validator(model).is_valid(None)

@@ -56,7 +56,7 @@ def _schemas(routes: tuple[Route, ...]) -> dict[str, Any]:
 
 
 _OBJECT = {"type": "object"}
-_PARAMETER = re.compile(r"\{([a-z_]+)\}")
+_PARAMETER = re.compile(r"\{([a-z0-9_]+)\}")
 _HEADERS = {
     "X-Request-Id": {
         "description": "Names the request in the server's log.",
@@ -75,6 +75,19 @@ _SEEN = (
 )  # fmt: skip
 _STATUS_HEADER = {
     "X-Retrieval-Status": {"schema": {"type": "string", "enum": ["SUCCESS", "FAILED"]}, "required": True}
+}
+_STATUS_OF_WHOLE = {
+    "X-Retrieval-Status": {
+        **_STATUS_HEADER["X-Retrieval-Status"], "required": False, "description": "Not of a stream, which is not whole yet."
+    }
+}  # fmt: skip
+_EVENTS = {
+    "text/event-stream": {
+        "schema": {
+            "type": "string",
+            "description": "`stage`, `claim`, `dropped`; in the end `answer`, with all of it.",
+        }
+    }
 }
 _FILES = {
     "multipart/form-data": {
@@ -129,7 +142,19 @@ def _in_path(route: Route) -> list[dict[str, Any]]:
 @cache
 def _in_query(shape: type[BaseModel] | None) -> list[dict[str, Any]]:
     properties = {} if shape is None else shape.model_json_schema()["properties"]
-    return [{"name": name, "in": "query", "required": False, "schema": told} for name, told in properties.items()]
+    return [
+        {"name": name, "in": "query", "required": False, "schema": without_odd_default(told)}
+        for name, told in properties.items()
+    ]
+
+
+def without_odd_default(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema whose default, where it has one, is a value that it takes: what stands for *not given* is none."""
+    default, kinds = schema.get("default"), schema.get("type", ())
+    odd = (default is None and "type" in schema and "null" not in kinds) or default not in schema.get(
+        "enum", (default,)
+    )
+    return {name: told for name, told in schema.items() if name != "default" or not odd}
 
 
 def _parameters(route: Route, query: type[BaseModel] | None, more: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
@@ -161,14 +186,20 @@ def read_operation(
     )
 
 
-def question_operation(name: str, summary: str, takes: type[Any], gives: type[Any], *problems: int) -> Operation:
-    """A question whose response may have status FAILED."""
+def question_operation(
+    name: str, summary: str, takes: type[Any], gives: type[Any], *problems: int, streams: bool = False
+) -> Operation:
+    """A question whose response may have status FAILED.
+
+    Args:
+        streams: Whether it is told as events, too, where the request wants that; a stream's status is in its last event.
+    """
 
     def described(_route: Route, failed: int) -> dict[str, Any]:
         answer = {
             "description": "The answer: read `status` first.",
-            "headers": {**_HEADERS, **_STATUS_HEADER},
-            "content": content_of(gives),
+            "headers": {**_HEADERS, **(_STATUS_OF_WHOLE if streams else _STATUS_HEADER)},
+            "content": {**content_of(gives), **(_EVENTS if streams else {})},
         }
         responses = {"200": answer, **_problems(400, 401, 403, *problems, 408, 413, 415, 429, 500, 503)}
         if failed != 200:
@@ -304,6 +335,24 @@ SOURCES_LISTED = read_operation(
 )
 
 
+_SUBJECTS = {
+    **dict.fromkeys(
+        ("retrieve_fragments", "search", "context", "verify", "answer", "retrieve", "infer_rules", "feedback"),
+        "questions",
+    ),
+    **dict.fromkeys(("mcp", "retrieval", "vector_stores"), "other protocols"),
+    **dict.fromkeys(
+        ("livez", "readyz", "metrics", "llms.txt", "openapi-tools.json", ".well-known"), "the service itself"
+    ),
+}
+
+
+def _subject(path: str) -> str:
+    """What a path is about: by its first name that is no version."""
+    name = next(part for part in path.split("/") if part and part != "v1")
+    return _SUBJECTS.get(name, name)
+
+
 def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterable[Route]) -> dict[str, Any]:
     """The document of a server with these settings.
 
@@ -316,11 +365,17 @@ def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterab
         if declared.operation is not None:
             told = declared.operation.described(declared, settings.failed_http_status)
             told = told_by_example(told, open_to_all=declared.right is None)
+            told["tags"] = [_subject(declared.path)]
             paths.setdefault(declared.path, {})[declared.method.lower()] = told
     paths, schemas = as_strict_json(paths, _schemas(tuple(known)))
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Wenyuan", "version": VERSION, "description": _WIRE_RULES},
+        "info": {
+            "title": "Wenyuan", "version": VERSION, "description": _WIRE_RULES,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "Where this document was read from."}],
+        "tags": [{"name": name} for name in dict.fromkeys(_subject(path) for path in paths)],
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": dict(SECURITY)},
-    }
+    }  # fmt: skip

@@ -88,7 +88,10 @@ def _strict(schema: Any) -> Any:
     kind: Any = told.get("type", ())
     kinds: set[str] = {kind} if isinstance(kind, str) else set(kind)
     if kinds & _NUMBERS:
-        told = _BOUNDS | told
+        told = {
+            **{name: most for name, most in _BOUNDS.items() if f"exclusive{name.capitalize()}" not in told},
+            **told,
+        }
     return _with_members(told, kinds)
 
 

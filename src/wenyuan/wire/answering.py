@@ -71,7 +71,7 @@ class AnswerShape(MayFail):
 
     status: Literal["SUCCESS", "FAILED"]
     answer: str | None = Field(description="The claims, a line each, with the number of the citation behind it.")
-    origin: Literal["model", "extractive", "rules"] | SkipJsonSchema[None] = None
+    origin: Literal["model", "extractive", "rules"] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     reason: str = ""
     missing: str = Field(
         "",
@@ -83,7 +83,7 @@ class AnswerShape(MayFail):
     withheld: dict[str, list[str]] = Field(default_factory=dict, description="Passages that the model was not shown.")
     rules_left: int = 0
     fragments: list[dict[str, Any]] = Field(default_factory=list, description="What was found, best first.")
-    model: ModelUseShape | SkipJsonSchema[None] = None
+    model: ModelUseShape | None = Field(None, description="None where no model was asked.")
     as_of: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     generation: int | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
     degraded: list[str] = Field(default_factory=list)

@@ -41,7 +41,7 @@ class Answers:
         self._check = KnowledgeRoutes(service, handler).check
         self._pool = handler.waiting
 
-    @route("POST", "/v1/answer", "search", question_operation("answer", *_ANSWER))
+    @route("POST", "/v1/answer", "search", question_operation("answer", *_ANSWER, streams=True))
     async def answer(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         content = await self._handler.content(request)

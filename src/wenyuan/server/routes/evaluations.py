@@ -70,6 +70,15 @@ class _Run:
 _EVALUATION = {
     "type": "object",
     "required": ["evaluation_id", "at", "name", "set_id", "questions", "figures", "made_of"],
+    "properties": {
+        "evaluation_id": {"type": "integer"},
+        "at": {"type": "number", "description": "When it was run, in seconds since 1970."},
+        "name": {"type": "string", "description": "Of the file of questions."},
+        "set_id": {"type": "string", "description": "Tells whether two were asked the same questions."},
+        "questions": {"type": "integer"},
+        "figures": {"type": "object"},
+        "made_of": {"type": "object", "description": "The state of the library, and what it was asked with."},
+    },
 }
 
 
