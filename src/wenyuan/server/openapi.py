@@ -84,8 +84,13 @@ _STATUS_OF_WHOLE = {
 _EVENTS = {
     "text/event-stream": {
         "schema": {
-            "type": "string",
-            "description": "`stage`, `claim`, `dropped`; in the end `answer`, with all of it.",
+            "type": "object",
+            "required": ["event", "data"],
+            "description": "Of each event; in the end comes `answer`, with all of it.",
+            "properties": {
+                "event": {"type": "string", "enum": ["stage", "claim", "dropped", "answer"]},
+                "data": {"type": "string", "contentMediaType": "application/json"},
+            },
         }
     }
 }
