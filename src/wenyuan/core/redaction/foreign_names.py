@@ -22,7 +22,8 @@ _SOUNDS = (
 _SOUND = "".join(sorted(set(_SOUNDS)))
 _TELLING = frozenset("尔斯特德克夫姆顿森娜莎丽妮诺拉卡洛弗奥维茨兹埃蒂迪萨塞泽罗勒鲁科基比格赫娅黛薇芬恩穆吉")
 _DOT = "[·•・‧∙⋅]"
-_DOTTED = re.compile(rf"[{_SOUND}]{{1,7}}(?:{_DOT}[{_SOUND}A-Z]{{1,7}}){{1,3}}(?!{_DOT}|》|」)")
+_UYGHUR = "买吐麦逊孜肉汗合江木帕比不都则甫卜提"  # sounds of Uyghur and Kazakh names, which are words elsewhere
+_DOTTED = re.compile(rf"[{_SOUND}{_UYGHUR}]{{1,7}}(?:{_DOT}[{_SOUND}{_UYGHUR}A-Z]{{1,7}}){{1,3}}(?!{_DOT}|》|」)")
 _OF_A_BOOK = re.compile(r"[《「『][^》」』\n]{0,12}\Z")
 _CALLED = "先生|女士|小姐|太太|夫人|博士|教授|医生|老师|牧师|神父|总统|总理|首相|主席|部长|外长|国务卿|大使|议员|议长|市长|州长|将军|上将|中将|少将|院士|总裁|总监|经理|工程师|教练|律师|法官"
 _SPEAKS = r"告诉|[笑也还又]?说[,，::：“\"]|[笑回]答|表示[,，:：]|认为[,，]|指出[,，:：]|回忆(?:说|道)|来信|来电|签字|签名|签署|发来邮件|回复(?:说|邮件)|于[0-9]{1,4}[年月]入职|入职|离职"
@@ -55,8 +56,8 @@ def _dotted(view: TextView, match: re.Match[str]) -> Span | None:
     first = start + dot.start() if dot else match.end()
     begin = _from(text, start, first) if first - start > 1 else start
     name = text[begin : match.end()]
-    sounds = sum(c in _TELLING for c in name)
-    letters = sum(c in _SOUND for c in name)
+    sounds = sum(c in _TELLING or c in _UYGHUR[:6] for c in name)
+    letters = sum(c in _SOUND or c in _UYGHUR for c in name)
     if letters < 3 or not sounds:
         return None
     return begin, match.end(), name
