@@ -50,7 +50,7 @@ def newest(session: Session, collection: str) -> Mark | None:
         step, body = int(row["step"]), _read(row["body"])
         gone = _gone(session, collection, step, int(body.get("gone_rows", 0)))
         return Mark(step=step, gone=gone, total=np.array(row["total"], np.float32), **{n: body[n] for n in _BODY})
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise IndexCorrupt(
             msg("its mark cannot be read ({kind})", kind=type(error).__name__),
             component=session.component,
@@ -68,7 +68,11 @@ def _gone(session: Session, collection: str, step: int, count: int) -> tuple[int
 
 
 def _read(body: Any) -> Any:
-    return json.loads(body) if isinstance(body, (str, bytes)) else body
+    """What a field of JSON holds, which some servers give as text; ValueError where it is none, or nested too deeply."""
+    try:
+        return json.loads(body) if isinstance(body, (str, bytes)) else body
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def add_mark(session: Session, collection: str, mark: Mark) -> Mark:
