@@ -53,6 +53,42 @@ def test_every_template_is_there_in_chinese() -> None:
     assert [(where, one) for where, one in templates() if one not in CHINESE and one not in GENERIC] == []
 
 
+def written_hints(value: ast.expr) -> Iterator[str]:
+    """What an expression gives as a hint that is no message; ``2`` stands for what is filled in."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    elif isinstance(value, ast.JoinedStr):
+        yield "".join(part.value if isinstance(part, ast.Constant) else "2" for part in value.values)
+    elif isinstance(value, (ast.IfExp, ast.BoolOp)):
+        for part in value.values if isinstance(value, ast.BoolOp) else (value.body, value.orelse):
+            yield from written_hints(part)
+
+
+def hints() -> Iterator[tuple[str, str]]:
+    """Of every hint: where it stands, and how it reads."""
+    for file, tree in code().items():
+        for node in ast.walk(tree):
+            given = isinstance(node, ast.keyword) and node.arg == "hint"
+            set_before = isinstance(node, ast.Assign) and "hint" in [getattr(one, "id", "") for one in node.targets]
+            if given or set_before:
+                yield from ((f"{file.name}:{node.value.lineno}", one) for one in written_hints(node.value))
+
+
+COMMAND = re.compile(r"(?:wenyuan|pip|export|git|apt|CREATE|pg_dump|--) ?|[\w.]+ = |[\w./]+, [\w./]+")
+
+
+def test_every_hint_is_there_in_chinese() -> None:
+    """A command is the same in every language; what says in words what to do next is not."""
+    said = [(where, one) for where, one in hints() if re.search("[a-z]{2} ", one) and not COMMAND.match(one)]
+    assert len(said) > 40
+    assert [(where, one) for where, one in said if not has_han(translated(one))] == []
+
+
+def test_what_a_template_leaves_open_has_a_name() -> None:
+    """A brace that belongs to the text is doubled: else whoever reads a text of that form gets an error."""
+    assert [(one, name) for one in CHINESE for name in names(one) if not name.isidentifier()] == []
+
+
 def test_no_chinese_is_left_over() -> None:
     """A template that the code has no more goes from the data, too."""
     used = constants() | GENERIC

@@ -98,7 +98,7 @@ def _values(wanted: FieldComparison, known: Known) -> Sequence[tuple[Facet, In]]
     plain = [name.removeprefix("metadata.") for name in known]
     near = did_you_mean(wanted.field, plain)
     why = msg("names {field}, a field that no document has{near}", field=repr(wanted.field[:64]), near=near)
-    hint = f"fields here: {', '.join(sorted(plain)[:20])}"
+    hint = msg("fields here: {fields}", fields=", ".join(sorted(plain)[:20]))
     raise InvalidRequest(
         msg("{place} {fault}", place=wanted.path, fault=why), faults=(Fault(wanted.path, why),), hint=hint
     )

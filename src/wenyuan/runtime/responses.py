@@ -65,6 +65,6 @@ def no_answer(
         if any(isinstance(reason, ssl.SSLError) for reason in error.args):
             told = "no secure connection: its certificate or protocol is refused"
             return unavailable(told, component=component)
-        hint = f"is the {who} running, and is its address right?"
+        hint = msg("is the {who} running, and is its address right?", who=who)
         return unavailable("cannot be reached", component=component, hint=hint)
     return unavailable(msg("the connection failed ({kind})", kind=type(error).__name__), component=component)
