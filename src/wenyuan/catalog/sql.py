@@ -19,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, Closed, ConfigError, EngineTimeout, msg
 from wenyuan.core.ports import Deadline, time_left, until
+from wenyuan.runtime.full_disk import MAKE_ROOM
 from wenyuan.runtime.postgres_errors import driver_errors, translate_error
 
 # Connections to the catalog's database, and the one place where its driver's errors become ours.
@@ -181,7 +182,7 @@ def translated(doing: str) -> Iterator[None]:
             raise CatalogBusy(msg("{doing}: another process is writing", doing=doing), component=COMPONENT) from error
         hint = ""
         if "full" in cause or "disk I/O" in cause:
-            hint = "make room on the disk; what was acknowledged before is safe"
+            hint = MAKE_ROOM
         elif "malformed" in cause or "not a database" in cause:
             hint = "restore the library's catalog.db from a backup"
         elif "unable to open" in cause or "readonly" in cause:

@@ -18,6 +18,7 @@ from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import OK, PARTLY, Terminal, printable
 from wenyuan.core.errors import msg
+from wenyuan.runtime.full_disk import is_full
 from wenyuan.runtime.regular import open_regular
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _named_files(path: Path) -> list[tuple[str, Path]]:
 
 
 def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
-    from wenyuan.service.uploads import Given
+    from wenyuan.service.uploads import Given, not_kept
 
     given = []
     for number, (name, file) in enumerate(files):
@@ -178,6 +179,8 @@ def _copied(files: Sequence[tuple[str, Path]], folder: Path) -> list[Given]:
             with os.fdopen(open_regular(file), "rb") as stream, copy.open("xb") as made:
                 shutil.copyfileobj(stream, made)
         except OSError as error:
+            if is_full(error):  # of the disk that it is copied to: the file can be read
+                raise not_kept(Path(name), error) from error
             reason = msg("cannot be read: {error}", error=error.strerror)
         given.append(Given(name=name, path=copy, reason=reason))
     return given

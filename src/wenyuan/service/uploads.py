@@ -40,6 +40,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.model import Source
 from wenyuan.core.principals import AccessList
 from wenyuan.core.source_readers import SET, WITH_UPLOAD
+from wenyuan.runtime.full_disk import next_step
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.ingester import Ingester
 from wenyuan.service.ingest.ingestion import Ingestion
@@ -141,7 +142,7 @@ class Uploads:
                     if old.is_dir() and not has_journal(old) and time.time() - old.stat().st_mtime > _FORGOTTEN:
                         shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
-            raise _not_kept(folder, error) from error
+            raise not_kept(folder, error) from error
         try:
             yield folder
         finally:
@@ -323,9 +324,9 @@ class Uploads:
                     else:
                         journal.undo()
                 except OSError as broken:
-                    raise _not_kept(journal.home, broken) from error
+                    raise not_kept(journal.home, broken) from error
                 if isinstance(error, OSError):
-                    raise _not_kept(Path(error.filename or journal.home), error) from error
+                    raise not_kept(Path(error.filename or journal.home), error) from error
                 raise
 
     # -- in the folder -----------------------------------------------------------------------------------
@@ -531,7 +532,7 @@ def _second(file: Path, spare: Path) -> Path:
     try:
         shutil.copy2(file, other)
     except OSError as error:
-        raise _not_kept(file, error) from error
+        raise not_kept(file, error) from error
     return other
 
 
@@ -551,8 +552,11 @@ def _upload_state(one: _Placed, report: IngestReport, documents: Sequence[int]) 
     return Taken(name=one.name, state=state, documents=tuple(sorted(documents)))
 
 
-def _not_kept(path: Path, error: OSError) -> SourceError:
-    return SourceError(msg("{name} cannot be kept: {strerror}", name=path.name, strerror=error.strerror))
+def not_kept(path: Path, error: OSError) -> SourceError:
+    """The error of a file that the disk does not take."""
+    return SourceError(
+        msg("{name} cannot be kept: {strerror}", name=path.name, strerror=error.strerror), hint=next_step(error)
+    )
 
 
 # Normalises the names of uploaded files.

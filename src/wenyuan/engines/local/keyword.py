@@ -23,6 +23,7 @@ from wenyuan.core.scoring.formula import K1, PAIRED, squash, term_weights
 from wenyuan.core.text.analysis import PAIR
 from wenyuan.engines.local.columns import Array, Columns, leaf_values
 from wenyuan.engines.local.publication import COMPONENT, Segments, State
+from wenyuan.runtime.full_disk import next_step
 
 _HEAP = 128_000_000
 _SEPARATOR = "\x1f"
@@ -49,7 +50,7 @@ def _translated(doing: str, meaning: type[EngineError] = IndexCorrupt) -> Iterat
     try:
         yield
     except (ValueError, OSError) as error:
-        raise meaning(f"{doing}: {error}", component=COMPONENT) from error
+        raise meaning(f"{doing}: {error}", component=COMPONENT, hint=next_step(error)) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

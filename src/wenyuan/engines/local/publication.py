@@ -15,6 +15,7 @@ from typing import Any
 
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, msg
 from wenyuan.engines.local.columns import OpenFile, Signature, signature
+from wenyuan.runtime.full_disk import next_step
 from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
 
 # The files of the keyword index: published in the library's folder, read from copies that nobody else can reach.
@@ -341,5 +342,7 @@ def _disk_error(doing: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise EngineUnavailable(
-            msg("{doing}: {strerror}", doing=doing, strerror=error.strerror), component=COMPONENT
+            msg("{doing}: {strerror}", doing=doing, strerror=error.strerror),
+            component=COMPONENT,
+            hint=next_step(error),
         ) from error
