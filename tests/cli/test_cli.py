@@ -154,6 +154,7 @@ def test_every_message_is_used() -> None:
         "detail_",
         "review_failed_",
         "conflict_",
+        "verify_disputed_",
         "readers_of_",
         "withheld_",
         "where_",
