@@ -61,7 +61,7 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             documents[document.uri] = document
         except (ValueError, RecursionError, DocumentRejected) as error:
             reason = error.message if isinstance(error, DocumentRejected) else str(error)
-            refused.append((_place_of(record, uri, number, documents), f"line {number}: {reason}"))
+            refused.append((place_of_refused(record, uri, number, documents), f"line {number}: {reason}"))
     if not documents:
         raise rejected(_none_taken(refused), name)
     first, *others = documents.values()
@@ -71,7 +71,7 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 _MOST_REFUSED = 200  # lines that are named one by one
 
 
-def _place_of(record: Mapping[str, Any], uri: str, number: int, taken: Mapping[str, Document]) -> str:
+def place_of_refused(record: Mapping[str, Any], uri: str, number: int, taken: Mapping[str, Document]) -> str:
     """The address of a refused line: its own, so that its older version is kept, unless another line uses it."""
     try:
         own = stated_address(_stated(record)) or _place(record, uri, number)

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.addresses import with_part
 from wenyuan.core.errors import DocumentRejected, msg
+from wenyuan.core.model import Document
 from wenyuan.core.validity_dates import validity_field
 from wenyuan.readers.assemble import rejected
 from wenyuan.readers.frames import encode_documents
-from wenyuan.readers.jsonl import document_of
+from wenyuan.readers.jsonl import document_of, place_of_refused
 from wenyuan.runtime.installation import install_command
 
 _VECTORS = ("vector", "embedding")
@@ -29,6 +29,7 @@ _KNOWN = (
     "id", "title", "question", "text", "content", "page_content", "answer", "url", "uri", "metadata", "collection", "language",
     *_VECTORS,
 )  # fmt: skip
+_PLACES = ("id", "url", "uri")
 _ENCODER = (b"wenyuan.encoder", b"encoder")
 _MOST_COLUMNS = 1_000
 _BATCH = 512  # rows that are decoded at one time
@@ -40,11 +41,11 @@ class _Reading:
 
     Attributes:
         key: What tells it from another file, and from the same one when it has changed.
-        rows: Those from `at` on, with the columns that are known.
+        rows: Those from `at` on: values of the columns that are known, as Arrow holds them, and the vector.
     """
 
     key: tuple[Any, ...]
-    rows: Iterator[dict[str, Any]]
+    rows: Iterator[tuple[dict[str, Any], Any]]
     at: int
 
 
@@ -61,6 +62,9 @@ def describe(_: bytes, *, path: str) -> dict[str, Any]:
     names = list(schema.names)
     if len(names) > _MOST_COLUMNS:
         raise DocumentRejected(msg("it has {count} columns", count=len(names)))
+    for name in _wanted(schema):
+        if names.count(name) > 1:  # which one would count?
+            raise DocumentRejected(msg("its column {name} stands twice", name=repr(name)))
     metadata: Mapping[bytes, bytes] = schema.metadata or {}
     told = next((metadata[key] for key in _ENCODER if key in metadata), b"")
     return {
@@ -79,26 +83,25 @@ def read_rows(_: bytes, *, path: str, uri: str, name: str, first: int, count: in
         address and reason of rows that cannot be taken.
     """
     reading = _reading_at(path, first)
-    documents, vectors, refused = [], [], []
-    for number in range(first, first + count):
-        row = next(reading.rows, None)
-        if row is None:
+    documents: list[Document] = []
+    taken: dict[str, Document] = {}
+    vectors, refused = [], []
+    for number in range(first + 1, first + count + 1):
+        held, vector = next(reading.rows, (None, None))
+        if held is None:
             break
-        reading.at = number + 1
-        vector = np.asarray(row.pop("vector"), np.float32).ravel()
+        reading.at = number
+        row: dict[str, Any] = {}
         try:
-            documents.append(
-                document_of(row, json.dumps(row, default=str, ensure_ascii=False), uri, name, number + 1)
-            )
-            vectors.append(vector)
+            _fill(row, held)
+            line = json.dumps(row, default=str, ensure_ascii=False)
+            documents.append(document_of(row, line, uri, name, number))
+            taken[documents[-1].uri] = documents[-1]
+            vectors.append(np.asarray(vector, np.float32).ravel())
         except (ValueError, TypeError, RecursionError, DocumentRejected) as error:
             reason = error.message if isinstance(error, DocumentRejected) else str(error)
-            refused.append(
-                (
-                    with_part(uri, f"line={number + 1}"),
-                    msg("row {number}: {reason}", number=number + 1, reason=reason),
-                )
-            )
+            place = place_of_refused(row, uri, number, taken)
+            refused.append((place, msg("row {number}: {reason}", number=number, reason=reason)))
     return {
         "documents": encode_documents(documents),
         "lengths": [len(vector) for vector in vectors],
@@ -146,7 +149,7 @@ def _is_parquet(path: str) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _rows(path: str, first: int) -> Iterator[dict[str, Any]]:
+def _rows(path: str, first: int) -> Iterator[tuple[dict[str, Any], Any]]:
     arrow = _arrow()
     try:
         for at, batch in _batches(arrow, path, first):
@@ -185,29 +188,49 @@ def _wanted(schema: Any) -> list[str]:
     return [name for name in schema.names if name in _KNOWN or validity_field(name)]
 
 
-def _of_batch(arrow: Any, batch: Any) -> Iterator[dict[str, Any]]:
-    """Rows of a batch: values of JSON, those that are not there left out, and the vector as an array."""
+def _of_batch(arrow: Any, batch: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Rows of a batch: the values, of which one may turn out to be unreadable, and the vector as an array."""
     column = next(name for name in _VECTORS if name in batch.schema.names)
     held = batch.column(column)
     kinds = (arrow.types.is_list, arrow.types.is_large_list, arrow.types.is_fixed_size_list)
     if not any(is_kind(held.type) for is_kind in kinds) or not arrow.types.is_floating(held.type.value_type):
         raise DocumentRejected(msg("its column {name} holds no lists of numbers", name=repr(column)))
-    others = {name: batch.column(name).to_pylist() for name in batch.schema.names if name not in _VECTORS}
+    others = {name: batch.column(name) for name in batch.schema.names if name not in _VECTORS}
     for number in range(batch.num_rows):
         vector = held[number]
-        row = {name: _value(name, values[number]) for name, values in others.items()}
         given = np.zeros(0, np.float32) if not vector.is_valid else vector.values.to_numpy(zero_copy_only=False)
-        yield {**{name: value for name, value in row.items() if value is not None}, "vector": given}
+        yield {name: values[number] for name, values in others.items()}, given
 
 
-def _value(name: str, value: Any) -> Any:
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()[:10]
-    if name == "metadata":
-        if isinstance(value, str):  # as JSON
+def _fill(row: dict[str, Any], held: Mapping[str, Any]) -> None:
+    """Put a row's values in as JSON has them, those that are not there left out; the id first, by which a refused row is known.
+
+    Raises:
+        ValueError: one cannot be read.
+    """
+    for name in sorted(held, key=lambda name: name not in _PLACES):
+        try:
+            value = held[name].as_py()
+        except (ValueError, OverflowError) as error:  # no UTF-8, or a day that no calendar has
+            raise ValueError(msg("its column {name} holds what cannot be read", name=repr(name))) from error
+        value = _metadata(value) if name == "metadata" else _value(value)
+        if value is not None:
+            row[name] = value
+
+
+def _metadata(value: Any) -> Any:
+    """A structure, a map of Arrow, which comes as pairs, or either as JSON."""
+    try:
+        if isinstance(value, str):
             value = json.loads(value) if value.strip() else None
-        if isinstance(value, list):  # a map of Arrow: pairs
+        if isinstance(value, list):
             value = dict(value)
-        if isinstance(value, dict):
-            return {key: _value("", one) for key, one in value.items() if one is not None}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError("'metadata' is not an object") from error
+    if isinstance(value, dict):
+        return {key: _value(one) for key, one in value.items() if one is not None}
     return value
+
+
+def _value(value: Any) -> Any:
+    return value.isoformat()[:10] if isinstance(value, (date, datetime)) else value

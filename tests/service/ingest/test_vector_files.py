@@ -144,8 +144,40 @@ def test_rows_that_are_refused(take: Callable[..., Any], library: Library) -> No
     assert "no number" in reasons["id=r3"]
     assert "its vector is zero" in reasons["id=r4"]
     assert "its vector has 0 dimensions" in reasons["id=r5"]
-    assert "row 7: it has no text" in reasons["line=7"]
+    assert "row 7: it has no text" in reasons["id=r6"]
     assert "stands twice" in reasons["id=r7"]
+
+
+def test_rows_whose_values_cannot_be_read(take: Callable[..., Any], library: Library) -> None:
+    """One row's metadata that is none, text that is no UTF-8, or day that no calendar has, is that row's fault alone."""
+    metadata = ['{"a": 1}', "{", "[1]", "[" * 5000, '"word"', "null", "", None, '{"b": 2}', '{"c": 3}']
+    words = pa.array([text.encode() for text in TEXTS[:8]] + [b"\xff\xfe not UTF-8", TEXTS[9].encode()], pa.binary())
+    days = pa.array([0] * 9 + [2**31 - 1], pa.int32()).cast(pa.date32())
+    report = take(table(text=words.view(pa.string()), metadata=metadata, effective_from=days))
+    assert set(stored(library)) == {"r0", "r5", "r6", "r7"}
+    told = {uri.rpartition("?id=")[2]: reason for uri, reason in report.failed.items()}
+    assert {row: told[row].partition(": ")[2] for row in told} == {
+        **dict.fromkeys(("r1", "r2", "r3", "r4"), "'metadata' is not an object"),
+        "r8": "its column 'text' holds what cannot be read",
+        "r9": "its column 'effective_from' holds what cannot be read",
+    }
+
+
+def test_a_row_that_is_refused_later_keeps_what_it_had(take: Callable[..., Any], library: Library) -> None:
+    """It is not gone: it could not be read, as with a vector that does not fit."""
+    take(table())
+    texts: list[Any] = [*TEXTS]
+    texts[6] = None
+    report = take(table(text=texts, vector=vectors_of(TEXTS).tolist()))
+    assert (report.retired, len(report.failed)) == (0, 1)
+    assert stored(library)["r6"][0] == TEXTS[6]
+
+
+def test_a_column_that_stands_twice(take: Callable[..., Any]) -> None:
+    """Nobody can say which one counts."""
+    rows = table()
+    with pytest.raises(KnowledgeError, match="its column 'text' stands twice"):
+        take(rows.append_column("text", rows["text"]))
 
 
 def test_many_rows_that_are_refused(take: Callable[..., Any]) -> None:
