@@ -31,6 +31,11 @@ _KNOWN = (
 )  # fmt: skip
 _PLACES = ("id", "url", "uri")
 _ENCODER = (b"wenyuan.encoder", b"encoder")
+_NOT_READ = {  # by the first bytes: what other programs write under the same endings
+    b"PARE": "it is an encrypted Parquet file; write it without encryption",
+    b"\xff\xff\xff\xff": "it is an Arrow stream; write it as an Arrow file",
+    b"FEA1": "it is a Feather file of version 1; write it as version 2",
+}
 _MOST_COLUMNS = 1_000
 _BATCH = 512  # rows that are decoded at one time
 
@@ -141,12 +146,17 @@ def _schema(path: str) -> tuple[Any, int]:
         with arrow.OSFile(path) as source, arrow.ipc.open_file(source) as file:
             return file.schema, sum(file.get_batch(n).num_rows for n in range(file.num_record_batches))
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise rejected("it is no Parquet or Arrow file, or is damaged", Path(path).name) from error
+        reason = _NOT_READ.get(_begin(path), "it is no Parquet or Arrow file, or is damaged")
+        raise rejected(reason, Path(path).name) from error
+
+
+def _begin(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(4)
 
 
 def _is_parquet(path: str) -> bool:
-    with Path(path).open("rb") as file:
-        return file.read(4) == b"PAR1"
+    return _begin(path) == b"PAR1"
 
 
 def _rows(path: str, first: int) -> Iterator[tuple[dict[str, Any], Any]]:

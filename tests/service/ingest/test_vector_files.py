@@ -173,6 +173,20 @@ def test_a_row_that_is_refused_later_keeps_what_it_had(take: Callable[..., Any],
     assert stored(library)["r6"][0] == TEXTS[6]
 
 
+@pytest.mark.parametrize("kind", ["an encrypted Parquet file", "an Arrow stream", "a Feather file of version 1"])
+def test_kinds_of_files_that_are_not_read(take: Callable[..., Any], tmp_path: Path, kind: str) -> None:
+    """What other programs write under the same endings is named, so that nobody looks for damage that is not there."""
+    file = tmp_path / "passages.parquet"
+    if kind == "an Arrow stream":
+        with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, table().schema) as writer:
+            writer.write_table(table())
+    else:
+        mark = b"PARE" if "encrypted" in kind else b"FEA1"
+        file.write_bytes(mark + bytes(100) + mark)
+    with pytest.raises(KnowledgeError, match=f"it is {kind}; write it"):
+        take()
+
+
 def test_a_column_that_stands_twice(take: Callable[..., Any]) -> None:
     """Nobody can say which one counts."""
     rows = table()
