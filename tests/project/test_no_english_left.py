@@ -26,7 +26,7 @@ NAMES = frozenset(
     """
     Bearer Brier Claude Code Cursor Desktop Dify Excel Infinity LibreOffice Markdown Milvus Office Outlook Pillow Python Redis
     Service Word Wenyuan English Front matter boundary cron dulwich fsspec halfvec insecure index json logit lenient localhost
-    Arrow JSONL Parquet onnxruntime openpyxl pack pgvector postings redis sentencepiece sitemap token tokenizers logprobs retries
+    Arrow Feather JSONL Parquet onnxruntime openpyxl pack pgvector postings redis sentencepiece sitemap token tokenizers logprobs retries
     """.split()
 )
 """Names of programs and formats, and words of theirs that have no Chinese."""

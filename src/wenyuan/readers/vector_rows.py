@@ -36,6 +36,8 @@ _NOT_READ = {  # by the first bytes: what other programs write under the same en
     b"\xff\xff\xff\xff": "it is an Arrow stream; write it as an Arrow file",
     b"FEA1": "it is a Feather file of version 1; write it as version 2",
 }
+_RESTRICTING = frozenset(("readers", "allow", "deny", "acl", "permissions", "copyright", "sensitivity", "trust"))
+"""Columns that say who may have a row, or how: of a source these are said, and not of a row."""
 _MOST_COLUMNS = 1_000
 _BATCH = 512  # rows that are decoded at one time
 
@@ -61,7 +63,7 @@ def describe(_: bytes, *, path: str) -> dict[str, Any]:
     """How many rows a file has, what it says of its vectors, and its columns.
 
     Raises:
-        DocumentRejected: it is no such file, or has no column of texts or of vectors.
+        DocumentRejected: it is no such file, has no column of texts or of vectors, or one that restricts its rows.
     """
     schema, rows = _schema(path)
     names = list(schema.names)
@@ -70,6 +72,12 @@ def describe(_: bytes, *, path: str) -> dict[str, Any]:
     for name in _wanted(schema):
         if names.count(name) > 1:  # which one would count?
             raise DocumentRejected(msg("its column {name} stands twice", name=repr(name)))
+    for name in names:
+        if name.lower() in _RESTRICTING:  # left out, everybody would be given what some may have
+            raise DocumentRejected(
+                msg("its column {name} restricts its rows, which is said of a source alone", name=repr(name[:100])),
+                hint="leave the column out, and give rows that differ in it to sources of their own",
+            )
     metadata: Mapping[bytes, bytes] = schema.metadata or {}
     told = next((metadata[key] for key in _ENCODER if key in metadata), b"")
     return {

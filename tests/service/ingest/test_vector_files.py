@@ -267,6 +267,14 @@ def test_damaged_files(take: Callable[..., Any], tmp_path: Path, harm: str) -> N
     assert report.retired == 0
 
 
+@pytest.mark.parametrize("column", ["readers", "Deny", "copyright", "sensitivity", "trust"])
+def test_a_column_that_restricts_rows_is_refused(take: Callable[..., Any], column: str) -> None:
+    """What a row says of who may have it is not read: passed over, its rows would be everybody's."""
+    with pytest.raises(KnowledgeError, match=f"its column '{column}' restricts its rows") as told:
+        take(table(**{column: ["board"] * len(TEXTS)}))
+    assert "sources of their own" in str(told.value)
+
+
 def test_unknown_columns_are_told(take: Callable[..., Any]) -> None:
     """Columns that nobody reads are named."""
     report = take(table(score=[0.5] * 10, 备注=["x"] * 10))
