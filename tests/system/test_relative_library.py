@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer.main
 
@@ -23,6 +26,7 @@ from every_route import State, owners_files, walk, wrong_in
 from http_door import Answer, call, url_of
 from patience import HANGS
 from wenyuan.cli.root import app
+from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.server.app import ROUTES, create_app
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.running import start_in_thread
@@ -76,6 +80,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("init", [], 0),
     ("add", ["docs", "--source", "docs"], 0),
     ("ingest", ["docs"], 0),
+    ("import-vectors", ["passages.parquet", "--source", "wiki"], 0),
     ("apply", ["registry.yaml"], 0),
     ("refresh", ["docs"], 0),
     ("worker", ["--once", "--jobs", "2"], 0),
@@ -200,6 +205,9 @@ def _commands(command: Any, before: str = "") -> Iterator[str]:
 
 def test_every_command_works_on_a_relative_library(home: Path) -> None:
     """Each is given as an owner types it, and ends as it should; `serve` and `mcp` are started as processes."""
+    vectors = HashingEncoder().encode_passages(["年假为 5 天。"])
+    passages = pa.table({"text": ["年假为 5 天。"], "vector": np.asarray(vectors, np.float32).tolist()})
+    pq.write_table(passages.replace_schema_metadata({"wenyuan.encoder": "hashing"}), home / "passages.parquet")
     called = {name for name, _, _ in COMMANDS} | {"serve", "mcp"}
     assert called == set(_commands(typer.main.get_command(app))), "a command without a call"
     run = runner(Path(LIBRARY), WENYUAN_ENCODER__KIND="hashing")
