@@ -46,7 +46,7 @@ import numpy as np
 
 from wenyuan.core.model import Passage
 from wenyuan.core.scoring.evaluation import changed
-from wenyuan.core.text import synonyms
+from wenyuan.core.text import wordings
 from wenyuan.core.text.analysis import query_terms, search_terms
 from wenyuan.core.text.folding import has_han
 from wenyuan.core.text.numbers import QUANTITY
@@ -131,7 +131,7 @@ def switched(library: Library, step: Step) -> Iterator[None]:
     with ExitStack() as stack:
         patched = partial(_patched, stack)
         patched(retriever, "floors", lambda: told)
-        patched(synonyms, "search_terms", partial(asked_for, step))
+        patched(wordings, "search_terms", partial(asked_for, step))
         if not step.names:
             patched(search_question, "reference_of", lambda _query: None)
         if not step.centre:

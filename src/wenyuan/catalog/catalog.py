@@ -319,6 +319,7 @@ class Catalog:
     origin = delegate("origins", Origins.origin)
     source_of_document = delegate("origins", Origins.source_of_document)
     source_of_passage = delegate("origins", Origins.source_of_passage)
+    source_of_ended_passage = delegate("origins", Origins.source_of_ended_passage)
     file_held = delegate("origins", Origins.file_held)
     file_hidden = delegate("origins", Origins.file_hidden)
     file_excluded = delegate("origins", Origins.file_excluded)

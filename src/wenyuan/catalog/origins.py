@@ -82,6 +82,15 @@ class Origins:
         source_id, document_id = ("", 0) if row is None else (str(row[0]), int(row[1]))
         return None if row is None or (hidden is not None and hidden.hides(document_id)) else source_id
 
+    def source_of_ended_passage(self, passage_id: int) -> str | None:
+        """The source of a passage that was removed; None where there is none with that id, or its address is hidden."""
+        p, d, hidden = t.passages.c, t.documents.c, self.database.hidden()
+        query = sa.select(p.source_id, d.uri).join(t.documents, d.document_id == p.document_id)
+        with self.database.reading("reading a passage") as connection:
+            row = connection.execute(query.where(p.passage_id == passage_id, p.removed_seq.is_not(None))).first()
+        source_id, uri = ("", "") if row is None else (str(row[0]), str(row[1]))
+        return None if row is None or (hidden is not None and hidden.hides_address(source_id, uri)) else source_id
+
     def file_held(self, source_id: str, file: str, marks: Sequence[str]) -> bool:
         """Whether some live document read from this file, or from a part of it, ever had a passage with one of these
         marks.

@@ -201,8 +201,8 @@ class DocumentDesk:
         if page < 1:
             raise InvalidRequest(msg("{place} {fault}", place="page", fault=msg("must be at least {limit}", limit=1)))
         sources, found = self._sources(principal), None
-        if self.catalog.source_of_passage(passage_id) not in sources:
-            passage_id = self._in_its_place(passage_id, sources)
+        if self.catalog.source_of_ended_passage(passage_id) in sources:
+            passage_id = self._in_its_place(passage_id)
         if self.catalog.source_of_passage(passage_id) in sources:  # else nothing is read of it: it may be another's
             found = self.catalog.passages([passage_id]).get(passage_id)
         try:
@@ -221,12 +221,11 @@ class DocumentDesk:
             "after": order[begins - 1] if begins else 0,
         }
 
-    def _in_its_place(self, passage_id: int, sources: Mapping[str, Source]) -> int:
-        """The passage with the same words that the document has now, whose numbers change with each reading and each change of its
-        details; the same number where there is none.
+    def _in_its_place(self, passage_id: int) -> int:
+        """The passage with the same words that the document of a removed one has now: numbers change with each reading and each
+        change of its details. The same number where there is none.
         """
-        fate = self.catalog.passage_fate(passage_id)
-        heir = (fate.get("replaced_by") or {}) if fate.get("source_id") in sources else {}
+        heir = self.catalog.passage_fate(passage_id).get("replaced_by") or {}
         return int(heir.get("passage_id") or passage_id)
 
     def _sources(self, principal: Principal) -> Mapping[str, Source]:
