@@ -180,7 +180,7 @@ WORDED: Mapping[str, tuple[Outcome, Outcome]] = {
     "as a question": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "question mark": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "denied behind": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
-    "denied before": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
+    "denied before": (Outcome("extract", "negation_changed"), Outcome("quoted", "not_judged")),
     "supposed": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "sentence added": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
     "mark of a source": (Outcome("quoted", "not_judged"), Outcome("quoted", "not_judged")),
