@@ -122,7 +122,7 @@ def test_a_quadratic_parser_is_noticed() -> None:
 
     def quadratic(text: str) -> None:
         for place in range(len(text)):
-            text.find("#", place)
+            text.count("#a", place)  # two characters: one alone is found so fast that the loop itself counts
 
     assert ratio(quadratic, SHAPES["letters"]) > MOST_RATIO
     assert ratio(lambda text: [ord(char) for char in text * 20], SHAPES["letters"]) < MOST_RATIO

@@ -327,14 +327,14 @@ def curve(parse: Parse, shape: Shape) -> Iterator[tuple[int, float]]:
 def ratio(parse: Parse, shape: Shape) -> float:
     """How many times longer an input takes than an eighth of it; 0 where no input takes long enough to tell.
 
-    The least of three tries counts: a busy machine makes single calls longer, never shorter.
+    The least of up to five tries counts: a busy machine makes single calls longer, never shorter.
     """
     size, took = list(curve(parse, shape))[-1]
     if took < _LEAST_SECONDS:
         return 0.0
     small, large = _input(shape, size // 8), _input(shape, size)
     eighth = min(_seconds(parse, small) for _ in range(3))
-    for _ in range(2):
+    for _ in range(4):
         if took / eighth <= MOST_RATIO:
             break
         took = min(took, _seconds(parse, large))
