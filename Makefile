@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-part test-integrations test-issuer test-typescript test-cluster coverage lint check bench bench-peers bench-transfer lock release clean
+.PHONY: demo test test-part test-integrations test-issuer test-typescript test-cluster test-site site coverage lint check bench bench-peers bench-transfer lock release clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -66,6 +66,18 @@ test-cluster: $(VENV)/.dev   ## the engine opensearch on a real cluster, install
 		tests/integrations/opensearch/install.sh $(VENV)-opensearch || echo "OpenSearch could not be installed"; fi
 	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/opensearch $(ARGS)
 
+# What it writes is not committed: build/site/html is the documentation, to be opened from the folder or put on any web server.
+site: $(VENV)-site/.made     ## build the documentation site, strictly: links, anchors, navigation, nothing from another host
+	$(VENV)-site/bin/python scripts/build_site.py
+
+$(VENV)-site/.made: scripts/site.lock
+	$(PYTHON) -m venv $(VENV)-site
+	$(VENV)-site/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r $<
+	touch $@
+
+test-site: site $(VENV)/.dev  ## the site in Chromium: search in both languages, accessibility; skipped by name without Chromium
+	$(BIN)/python -m pytest -q -rs -n 0 tests/integrations/site
+
 coverage: $(VENV)/.dev       ## which lines and branches the tests run, those of their child processes included: ARGS="tests/core"
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest $(PYTEST_ARGS) $(ARGS)
@@ -108,6 +120,8 @@ lock: $(VENV)/.dev           ## renew the lock files
 		--no-emit-index-url --no-header --quiet -o requirements-dev.lock
 	$(BIN)/uv pip compile --group release --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o scripts/release.lock
+	$(BIN)/uv pip compile --group site --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --quiet -o scripts/site.lock
 	for name in $(INTEGRATIONS); do $(BIN)/uv pip compile pyproject.toml tests/integrations/$$name/requirements.in \
 		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
 		-o tests/integrations/$$name/requirements.txt; done
