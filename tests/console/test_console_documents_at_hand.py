@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import wenyuan
 from console_door import Browser, console
 from governed_door import key
+from wenyuan.console import sign_in
 from wenyuan.core.document_choice import SORTS
 from wenyuan.service.document_details import DetailsRequest
 from wenyuan.service.uploads import Given
@@ -146,3 +148,32 @@ def test_an_address_that_was_passed_on_leads_to_the_document_as_it_is_now(
     (now,) = [one["document_id"] for one in library.list_documents(source="own").documents if one["state"] == "live"]
     library.delete_document(now)
     assert browser.get(f"{PATH}/{number}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("rights", "buttons", "model"), [(("admin",), 4, 1), (("ingest", "registry", "search"), 4, 0), (("registry", "search"), 0, 0)]
+)
+def test_who_signed_in_is_offered_what_the_key_may(
+    tmp_path: Path, rights: tuple[str, ...], buttons: int, model: int
+) -> None:
+    """The chosen are acted on by those with the right for it, however they came in; so is the page of the model shown."""
+    with console(tmp_path) as (url, library):
+        key(library, "admin")
+        browser = Browser(url)
+        browser.sign_in(key(library, *rights))
+        assert browser.get(PATH).count("button[name=action]") == buttons
+        assert browser.get("/console/health").count("a[href='/console/model']") == model
+
+
+def test_every_right_that_a_page_asks_for_is_found_at_signing_in() -> None:
+    """A right that a page or its module looks for in the session is one that signing in looks for."""
+    named: set[str] = set()
+    for file in (Path(sign_in.__file__).parent).rglob("*"):
+        if file.suffix not in (".py", ".html"):
+            continue
+        text = file.read_text(encoding="utf-8")
+        named.update(re.findall(r"'(\w+)' in visit\.rights", text), re.findall(r'"(\w+)" in (?:visit\.)?rights', text))
+        for several in re.findall(r"visit\.rights & \{([^}]*)\}", text):
+            named.update(re.findall(r"\w+", several))
+    assert {"admin", "ingest", "registry"} <= named
+    assert named <= sign_in._TRIED.keys()

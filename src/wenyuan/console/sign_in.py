@@ -155,6 +155,8 @@ async def _counts(visit: Visit, token: str) -> bool:
 _TRIED: Mapping[str, tuple[str, tuple[str, ...], object]] = {
     "registry": ("GET", ("v1", "agents"), None),
     "audit": ("GET", ("v1", "audit"), None),
+    "ingest": ("GET", ("v1", "corrections"), None),
+    "admin": ("GET", ("v1", "keys"), None),
     "search": ("POST", ("v1", "search"), {}),  # no search: the right is looked at first, then the body is refused
 }
 
