@@ -511,8 +511,10 @@ WRITING: dict[str, Callable[[Client], object]] = {
     "propose_rules": lambda client: client.propose_rules("law"),
     "import_rules": lambda client: client.import_rules(pack="construction"),
     "feedback": lambda client: client.feedback("a", good=["policy#1"]),
+    "upload": lambda client: client.upload("own", {"a.md": b"a"})["changed"],
+    "correct": lambda client: client.correct("text", ref="own#1", text="a")["changed"],
 }
-DONE = {"status": "SUCCESS", "changed": 1, "kept": {"policy#1": True}}
+DONE = {"status": "SUCCESS", "changed": 1, "source_id": "own", "files": [], "kept": {"policy#1": True}}
 
 
 @pytest.mark.parametrize("writing", WRITING)
@@ -528,10 +530,21 @@ class TestWriting:
             WRITING[writing](client)
         assert (len(server.requests), waits) == (1, [])
 
-    @pytest.mark.parametrize("status", [429, 503])
-    def test_busy(self, writing: str, status: int, waits: list[float]) -> None:
+    @pytest.mark.parametrize("body", [{}, {"code": "shutting_down", "detail": "the server stops"}])
+    def test_not_twice_where_a_server_ends(self, writing: str, body: dict[str, str], waits: list[float]) -> None:
+        """A server that ends says 503 in the middle of what it does, which may be done all the same: it is not asked again."""
+        with (
+            scripted(reply(503, body), reply(200, DONE)) as server,
+            Client(server.url, retries=2) as client,
+            pytest.raises(RetrievalFailed, match=f"{body.get('detail', '503')}.*may have been done"),
+        ):
+            WRITING[writing](client)
+        assert (len(server.requests), waits) == (1, [])
+
+    @pytest.mark.parametrize(("status", "code"), [(429, "too_many_requests"), (503, "overloaded")])
+    def test_busy(self, writing: str, status: int, code: str, waits: list[float]) -> None:
         """A service that says that it is busy has done nothing, so it is asked again."""
-        with scripted(reply(status, {}), reply(200, DONE)) as server, Client(server.url) as client:
+        with scripted(reply(status, {"code": code}), reply(200, DONE)) as server, Client(server.url) as client:
             assert WRITING[writing](client) in (1, DONE, DONE["kept"])
         assert (len(server.requests), len(waits)) == (2, 1)
 

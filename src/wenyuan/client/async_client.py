@@ -21,7 +21,7 @@ from wenyuan.client.context_replies import (
     read_passages,
     read_verdicts,
 )
-from wenyuan.client.replies import Fragments, Reply, read_answer, read_file, read_reply, says_failed
+from wenyuan.client.replies import Fragments, Reply, may_have_begun, read_answer, read_file, read_reply, says_failed
 from wenyuan.core.arguments import checking_arguments, fits
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, msg, refusing_once_closed
@@ -74,8 +74,8 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
         timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
             too. How long the host's name is looked up is the system's affair.
         retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
-            another 4xx, never after a time-out. What writes (`feedback`, `import_rules`, `propose_rules`, `review_rules`) is
-            not asked again once it may have arrived: its `RetrievalFailed` says that it may have been done.
+            another 4xx, never after a time-out. What writes (rules, feedback, documents, corrections) is not asked again once
+            it may have been begun, after 503 neither: its `RetrievalFailed` says that it may have been done.
         transport: What carries the requests instead of the network (an ``httpx2`` transport).
 
     Raises:
@@ -313,7 +313,14 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
 
     async def _ask(self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
         try:
-            return read(await self._reply(request, monotonic() + self._seconds(request)))
+            reply = await self._reply(request, monotonic() + self._seconds(request))
+            try:
+                return read(reply)
+            except RetrievalFailed as error:
+                if not request.writes or not may_have_begun(reply) or says_failed(reply):
+                    raise
+                done = msg("{message}; {maybe_done}", message=error.message, maybe_done=MAYBE_DONE)
+                raise RetrievalFailed(done, component=self._component) from error
         except RetrievalFailed as error:
             message = error.message
             for query in filter(None, secrets):
@@ -345,7 +352,8 @@ class AsyncClient(AsyncRulesCalls, AsyncDocumentCalls):
                 if last or not _fits(wait, deadline):
                     raise RetrievalFailed(error.message, component=self._component) from error.__cause__
             else:
-                if reply.status not in BUSY or last or says_failed(reply):
+                begun = request.writes and may_have_begun(reply)
+                if reply.status not in BUSY or begun or last or says_failed(reply):
                     return reply
                 wait = _asked_to_wait(reply.retry_after, wait)
                 if not _fits(wait, deadline):

@@ -94,6 +94,11 @@ def says_failed(reply: Reply) -> str:
     return failure(_problem(reply.content))
 
 
+def may_have_begun(reply: Reply) -> bool:
+    """Whether a 503 may stand for work that goes on: one that ends a server, or of a proxy; not one of a full queue."""
+    return reply.status == 503 and _problem(reply.content).get("code") != "overloaded"
+
+
 def _refused(reply: Reply, problem: Mapping[str, Any]) -> str:
     return _why(problem, msg("refused with HTTP {status}", status=reply.status))
 
