@@ -171,7 +171,7 @@ def test_a_profile_with_a_fault_is_not_kept(opened: tuple[str, Any], wrong: dict
     """Nothing said, a domain that no source has, a star in the middle: told, and what was typed is still there."""
     seen = Browser(opened[0]).post("/console/people/tasks", {"profile_id": "desk", "title": "柜台", **wrong})
     assert seen.status == 400
-    assert seen.text(".notice.bad li code")
+    assert seen.text(".notice.bad li")
     assert seen.tree.css_first("input[name=profile_id]").attributes["value"] == "desk"
     assert seen.count("details[open] input[name=profile_id]") == 1
     assert [one.attributes["value"] or "" for one in seen.tree.css("input[name=title]")] == ["", "柜台"]
@@ -216,7 +216,7 @@ def test_a_synonym_with_a_fault_is_not_kept(opened: tuple[str, Any], wrong: dict
     """Nothing said, no word, the same word, too long: told, and what was typed is still there."""
     seen = Browser(opened[0]).post("/console/people/synonyms", {"term": "柜台", "synonym": "", **wrong})
     assert seen.status == 400
-    assert seen.text(".notice.bad li code")
+    assert seen.text(".notice.bad li")
     assert seen.tree.css_first("input[name=term]").attributes["value"] == "柜台"
     assert seen.count("details[open] input[name=term]") == 1
     assert opened[1].catalog.synonyms() == ()

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wenyuan.console.api import ApiReply, Refused
+from wenyuan.console.field_labels import label_of
 from wenyuan.console.sessions import COOKIE
 from wenyuan.core.errors import received
 from wenyuan.i18n.translation import texts, translated
@@ -123,6 +124,13 @@ class Visit:
         """Label of an API name such as a state or a kind of record; the name itself if unknown."""
         key = f"{area}_{name}"
         return self.text(key) if key in texts("console", self.language) else name
+
+    def field(self, path: str) -> str:
+        """What the forms call the field of the API that a fault is at; ``""`` where no form has it."""
+        key, number = label_of(path)
+        if not key:
+            return ""
+        return self.text("field_entry", label=self.text(key), number=number) if number else self.text(key)
 
     def said(self, message: str, parts: object = None) -> str:
         """A message of the library in the visit's language.
