@@ -58,7 +58,7 @@ def test_each_question_is_answered_in_its_language(tmp_path: Path) -> None:
         (tmp_path / f"{number}-zh.md").write_text(f"# {chinese_title}\n\n{chinese}\n", "utf-8")
     search = {"abstain": "off", "deadline": 60}
     with wenyuan.open(tmp_path / "library", create=True, search=search) as library:
-        library.add(wenyuan.Source(source_id="rules", path=str(tmp_path), settings={"include": ["*.md"]}))
+        library.add(wenyuan.Source(source_id="rules", path=str(tmp_path)))
         assert library.search("leave", limit=1).hits
         for *_, english, han in RULES:
             for question, language in ((english, "en"), (han, "zh")):

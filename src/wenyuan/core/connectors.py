@@ -12,8 +12,10 @@ from wenyuan.core.model import Source
 MOST_BYTES = 50_000_000
 """No larger file is read, so none is fetched."""
 
-LIBRARY_SETTINGS = frozenset(("base_uri", "format", "readers", "redaction", "required"))
-"""Settings of a source that the library reads itself, whatever the connector."""
+LIBRARY_SETTINGS = frozenset(
+    ("base_uri", "encoder", "format", "llm", "passage_size", "readers", "redaction", "required", "retention")
+)
+"""Settings of a source that the library reads itself, whatever the connector; a folder, a file and uploads have no others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from wenyuan.core.connectors import LIBRARY_SETTINGS
 from wenyuan.core.cycles import parse_cycle
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed, msg, said_by
 from wenyuan.core.model import Source
@@ -155,7 +156,7 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
         source = Source(**{"source_id": "unknown", **fields})
     except InvalidRequest as error:
         faults += [Fault(spelled.get(fault.path, fault.path), fault.message) for fault in error.faults]
-    faults += _without_address(fields, spelled) + _unenforced(fields)
+    faults += _without_address(fields, spelled) + _unenforced(fields) + _never_read(fields)
     if faults:
         raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
     return source
@@ -184,6 +185,20 @@ def _unenforced(fields: Mapping[str, Any]) -> list[Fault]:
         return []
     why = "cannot be applied to a source that is asked elsewhere: give its domain to no agent that may not see all of it"
     return [Fault(f"settings.{READERS}", why)]
+
+
+def _never_read(fields: Mapping[str, Any]) -> list[Fault]:
+    """Settings of a folder, a file or uploads that nothing reads. Connectors, services and indexes check their own."""
+    if fields.get("type", "static_doc") != "static_doc" or is_remote(fields.get("path", "")):
+        return []
+    return [
+        Fault(
+            f"settings.{name}",
+            msg("is no setting of a folder, a file or uploads{near}", near=did_you_mean(name, LIBRARY_SETTINGS)),
+        )
+        for name in fields.get("settings", {})
+        if name not in LIBRARY_SETTINGS
+    ]
 
 
 def is_source_id(text: str) -> bool:
