@@ -151,7 +151,8 @@ def test_an_address_that_was_passed_on_leads_to_the_document_as_it_is_now(
 
 
 @pytest.mark.parametrize(
-    ("rights", "buttons", "model"), [(("admin",), 4, 1), (("ingest", "registry", "search"), 4, 0), (("registry", "search"), 0, 0)]
+    ("rights", "buttons", "model"),
+    [(("admin",), 4, 1), (("ingest", "registry", "search"), 4, 0), (("registry", "search"), 0, 0)],
 )
 def test_who_signed_in_is_offered_what_the_key_may(
     tmp_path: Path, rights: tuple[str, ...], buttons: int, model: int
@@ -172,7 +173,9 @@ def test_every_right_that_a_page_asks_for_is_found_at_signing_in() -> None:
         if file.suffix not in (".py", ".html"):
             continue
         text = file.read_text(encoding="utf-8")
-        named.update(re.findall(r"'(\w+)' in visit\.rights", text), re.findall(r'"(\w+)" in (?:visit\.)?rights', text))
+        named.update(
+            re.findall(r"'(\w+)' in visit\.rights", text), re.findall(r'"(\w+)" in (?:visit\.)?rights', text)
+        )
         for several in re.findall(r"visit\.rights & \{([^}]*)\}", text):
             named.update(re.findall(r"\w+", several))
     assert {"admin", "ingest", "registry"} <= named

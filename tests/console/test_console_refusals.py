@@ -65,7 +65,9 @@ def test_a_key_has_the_rights_that_were_chosen(tmp_path: Path) -> None:
             == 0
         )
         browser.post("/console/people/keys", {"name": "Auditor", "role": "auditor"})
-        assert [one.rights for one in tuple(library.catalog.keys()) if one.name == "Auditor"] == [frozenset(("audit",))]
+        assert [one.rights for one in tuple(library.catalog.keys()) if one.name == "Auditor"] == [
+            frozenset(("audit",))
+        ]
 
 
 def test_the_first_key_is_an_administrator_s_unless_said_otherwise(tmp_path: Path) -> None:

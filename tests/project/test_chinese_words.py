@@ -111,7 +111,7 @@ def test_a_form_that_is_refused_in_chinese(tmp_path: Path) -> None:
             "/console/people/agents", {"agent_id": "my agent", "title": "", "min_trust": "1"}
         )
         said = refused.text(".notice.bad")
-        assert "标识" in said and "知识范围" in said
+        assert "编号" in said and "知识范围" in said
         assert not latin(said)
 
 
