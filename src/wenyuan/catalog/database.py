@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -154,6 +155,7 @@ class Database:
     """A place with its engines and read cache, as the parts of the catalog share them.
 
     Attributes:
+        reading: One snapshot; see `sql.reading`.
         on_change: Called after every stored change of a source, an agent, a key, a rule, a profile or a synonym.
         hidden: What those with whose eyes this thread reads may not see, see `document_readers.DocumentReaders`.
         erased: Finds whoever was erased, see `typed_names`.
@@ -164,15 +166,12 @@ class Database:
     def __init__(self, place: StoragePlace) -> None:
         self.place = place
         self.reader, self.writer, self.claims = place.reader, place.writer, place.claims
+        self.reading = partial(reading, place.reader)
         self.remembered = ReadCache(place.version)
         self.on_change: OnChange = _nobody
         self.hidden: Callable[..., HiddenDocuments | None] = nothing_hidden
         self.erased: Callable[[], ErasedValues] = nothing_erased
         self.before_commit: list[Callable[[sa.Connection], None]] = []
-
-    def reading(self, doing: str, deadline: Deadline | None = None) -> AbstractContextManager[sa.Connection]:
-        """One snapshot; see `sql.reading`."""
-        return reading(self.reader, doing, deadline)
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the writer lock; CatalogBusy when it is not free within `wait` seconds."""

@@ -39,7 +39,7 @@ from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, StatementSaid, Support, View
 from wenyuan.runtime.deadlines import deadline_after
-from wenyuan.runtime.delegation import delegate
+from wenyuan.runtime.delegation import method_of
 
 _WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
 _ALL = 2**31 - 1
@@ -58,13 +58,13 @@ class RulesGraph:
         self._kept = KeptGraph()
         self._reads = Reads(reader.dialect)
 
-    find_nodes = delegate("book", RulesBook.find_nodes)
-    counts = delegate("book", RulesBook.counts)
-    packs = delegate("book", RulesBook.packs)
-    statement = delegate("book", RulesBook.statement)
-    proposed = delegate("book", RulesBook.proposed)
-    live_book = delegate("book", RulesBook.live_book)
-    statement_fate = delegate("book", RulesBook.statement_fate)
+    find_nodes = method_of("book", RulesBook.find_nodes)
+    counts = method_of("book", RulesBook.counts)
+    packs = method_of("book", RulesBook.packs)
+    statement = method_of("book", RulesBook.statement)
+    proposed = method_of("book", RulesBook.proposed)
+    live_book = method_of("book", RulesBook.live_book)
+    statement_fate = method_of("book", RulesBook.statement_fate)
 
     def edges(
         self,
