@@ -178,8 +178,8 @@ class Addresses:
 
     def _base(self, uri: str, file: str, stored: str, places: tuple[NamedPlace, ...]) -> str:
         """The redacted address; of a part of a file it begins with the file's stored address."""
-        base, whole = self._redactor.uri(uri, places), self._redactor.uri(file) if file else ""
-        if file and uri != file and uri.startswith(file) and base.startswith(whole):
+        base = self._redactor.uri(uri, places)
+        if file and uri != file and uri.startswith(file) and base.startswith(whole := self._redactor.uri(file)):
             return stored + base[len(whole) :]
         return base
 

@@ -34,13 +34,14 @@ class Embedding:
     def __init__(self, catalog: Catalog, encoder: Encoder | None) -> None:
         self._catalog = catalog
         self._encoder = encoder
+        self._key_of = None if encoder is None else partial(vector_key, encoder.fingerprint.key)
         self._texts: dict[str, str] = {}  # vector key → what is embedded
         self._labels: dict[str, str] = {}  # of labels
         self._given: dict[str, Any] = {}  # vectors that came with their texts
 
     def keyed(self, passage: NewPassage, title: str, lead: str) -> NewPassage:
         """A passage with its vector keys, using title and lead of its document."""
-        if self._encoder is None:
+        if (key_of := self._key_of) is None:
             return passage
         questions = () if passage.corrected is None else passage.corrected.questions
         text = with_lead(lead, passage.text, questions)
@@ -48,7 +49,6 @@ class Embedding:
         named = shown_title(title, passage.cell, passage.text)
         embedded = embedded_text(heading_text(named, headings), text)
         label = label_text(named, headings, lead, questions)
-        key_of = partial(vector_key, self._encoder.fingerprint.key)
         if not (lead or questions or passage.context):
             label = label_as_embedded(label, passage.text, passage.label_key, key_of)
         key, label_key = key_of(embedded), key_of(label) if label else ""

@@ -279,8 +279,8 @@ class Ingester:
         """Whether the source's redaction is stricter now than when its texts were stored."""
         return change_of(self.catalog, source.source_id, self.redacting(source)) == "more"
 
-    def reading(self, source: Source, encoder: str) -> ReadingPrefixes:
-        """The prefixes of document fingerprints for this way of reading and this encoder.
+    def reading(self, source: Source, encoder: str, redaction: str) -> ReadingPrefixes:
+        """The prefixes of document fingerprints for this way of reading, this encoder and this redaction.
 
         Behind one and a colon stands the digest of the content; by that the catalog finds what is in two sources.
         """
@@ -289,7 +289,7 @@ class Ingester:
             seen_by = (*seen_by, FRONT_MATTER)
         if PASSAGE_SIZE in source.settings:
             seen_by = (*seen_by, f"{PASSAGE_SIZE}={passage_size(source.settings)}")
-        how = (encoder, source.language, source.collection, self.redacting(source).fingerprint, *seen_by)
+        how = (encoder, source.language, source.collection, redaction, *seen_by)
 
         def prefix(reader: str) -> str:
             return digest(reader, *how)[:16]

@@ -225,8 +225,9 @@ class Ingestion:
         if not pending or self._encoder is None:
             return
         for source in self._catalog.sources():  # or every document would be read anew: its stamp names the encoder
-            before = self.ingester.reading(source, pending["from"]).each
-            after = self.ingester.reading(source, self._encoder.fingerprint.key).each
+            redaction = self.ingester.redacting(source).fingerprint
+            before = self.ingester.reading(source, pending["from"], redaction).each
+            after = self.ingester.reading(source, self._encoder.fingerprint.key, redaction).each
             for old, new in zip(before, after, strict=True):
                 self._catalog.renew_stamps(source.source_id, old, new)
         self.ingester.follow()

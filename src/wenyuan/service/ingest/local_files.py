@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
 
@@ -46,7 +47,8 @@ def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") ->
     except OSError as error:
         raise _shut(path, error) from error
     files = tuple(f for f in found if readable(f.name))
-    skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
+    read = set(files)
+    skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if f not in read)
     skipped |= Counter({"(library)": len(libraries)} if libraries else {})
     if not files:
         raise nothing_to_read(str(path), skipped)
@@ -108,7 +110,7 @@ def _walk(folder: Path, hidden: str, libraries: list[Path]) -> Iterator[Path]:
                 yield file
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LocalFile:
     """A local file; see `Holding`."""
 
@@ -116,7 +118,7 @@ class LocalFile:
     read: Callable[[Path, str], Iterable[Document]]
     entry: None = None
 
-    @property
+    @cached_property
     def uri(self) -> str:
         return file_uri(self.path.absolute())
 

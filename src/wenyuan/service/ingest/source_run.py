@@ -76,8 +76,8 @@ class IngestParts(Protocol):
     def workers(self) -> EmbeddingWorkers | None: ...
     @property
     def redacting(self) -> Callable[[Source], Redactor]: ...
-    def reading(self, source: Source, encoder: str) -> ReadingPrefixes:
-        """The prefixes of document fingerprints for this way of reading and this encoder."""
+    def reading(self, source: Source, encoder: str, redaction: str) -> ReadingPrefixes:
+        """The prefixes of document fingerprints for this way of reading, this encoder and this redaction."""
         ...
 
     def follow(self) -> None:
@@ -121,7 +121,9 @@ class SourceRun:
         self._people = PeoplesWords(ingester.catalog, source.source_id, self.addresses)
         self._sentences = ingester.contexts.of(source, self.redactor) if ingester.contexts is not None else None
         self._stated = StatedAddresses(ingester.catalog, source)
-        self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
+        self.how = ingester.reading(
+            source, ingester.encoder.fingerprint.key if ingester.encoder else "", self.redactor.fingerprint
+        )
 
     @cached_property
     def _divided(self) -> Set[str]:
@@ -278,7 +280,7 @@ class SourceRun:
 
     def _take(self, redacted: RedactedDocument, content: str | None, file: tuple[str, str]) -> None:
         """Take one document of a file; `content` is the file's digest if it has the file's address."""
-        own = self._address(redacted.uri, file)
+        own = file[1] if redacted.uri == file[0] else self._address(redacted.uri, file)
         document, counts, declared = replace(redacted.document, uri=own), redacted.counts, redacted.access
         if self._values:
             document = without_changed_vector(self.redactor.named(document, self._values), document)
