@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from wenyuan.cli.library import take_in
-from wenyuan.cli.options import (
-    CollectionOption,
-    CopyrightOption,
-    DomainOption,
-    LanguageOption,
-    NewSourceOption,
-    OwnerOption,
-    SensitivityOption,
-    TagsOption,
-    TitleOption,
-    TrustOption,
-    UnaskedOption,
-    words,
-)
+from wenyuan.cli.options import NewSourceOption, UnaskedOption
 from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
+from wenyuan.cli.source_options import NOTHING, new_source_options
 from wenyuan.cli.terminal import Terminal
 
 
-def import_vectors(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+@new_source_options()
+def import_vectors(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Parquet or Arrow, or a folder of such.")],
     source: NewSourceOption,
     encoder: Annotated[str | None, typer.Option(help="What made the vectors; else the file says it.")] = None,
-    title: TitleOption = None,
-    trust: TrustOption = None,
-    domain: DomainOption = None,
-    collection: CollectionOption = None,
-    language: LanguageOption = None,
-    copyright: CopyrightOption = None,
-    owner: OwnerOption = None,
-    sensitivity: SensitivityOption = None,
-    tags: TagsOption = None,
+    described: Mapping[str, Any] = NOTHING,
     allow: ReadersOption = None,
     deny: DenyOption = None,
     yes: UnaskedOption = False,
@@ -56,17 +38,5 @@ def import_vectors(  # noqa: PLR0913, PLR0917  (an argument here is an option th
     from wenyuan.core.vector_files import ENCODER, FORMAT
 
     terminal: Terminal = ctx.obj
-    settings: dict[str, Any] = {"format": FORMAT} | ({ENCODER: encoder} if encoder else {})
-    given = {
-        "title": title,
-        "trust_level": trust,
-        "domain": domain,
-        "collection": collection,
-        "language": language,
-        "copyright": copyright,
-        "owner": owner,
-        "sensitivity": sensitivity,
-        "tags": words(tags),
-        "settings": settings,
-    }
+    given = {**described, "settings": {"format": FORMAT} | ({ENCODER: encoder} if encoder else {})}
     take_in(terminal, source, str(file.expanduser().absolute()), given, given_access(allow, deny), yes=yes)

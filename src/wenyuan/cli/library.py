@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import (
-    CollectionOption,
-    CopyrightOption,
-    DomainOption,
     EachOption,
-    LanguageOption,
     NewSourceOption,
-    OwnerOption,
-    SensitivityOption,
     SourceArgument,
-    TagsOption,
-    TitleOption,
-    TrustOption,
     UnaskedOption,
     day,
     ended_by_sigterm,
@@ -34,10 +25,10 @@ from wenyuan.cli.options import (
     opened,
     place,
     setting,
-    words,
 )
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
+from wenyuan.cli.source_options import NOTHING, new_source_options
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 from wenyuan.core.errors import msg
 
@@ -70,30 +61,20 @@ def init(ctx: typer.Context) -> None:
     terminal.show(terminal.text("made_next", command=f"wenyuan add PATH --source ID{where}"), wrap=False)
 
 
-def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+@new_source_options(
+    effective_from=Annotated[date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day.")],
+    effective_until=Annotated[date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day.")],
+    status=Annotated[str | None, typer.Option(help="in_force, draft, retired.  [default: in_force]")],
+    refresh_cycle=Annotated[
+        str | None,
+        typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.  [default: never]"),
+    ],
+)
+def add(
     ctx: typer.Context,
     path: Annotated[str, typer.Argument(parser=place, metavar="PATH", help="File, folder or URL.")],
     source: NewSourceOption,
-    title: TitleOption = None,
-    trust: TrustOption = None,
-    domain: DomainOption = None,
-    collection: CollectionOption = None,
-    language: LanguageOption = None,
-    copyright: CopyrightOption = None,
-    effective_from: Annotated[
-        date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day.")
-    ] = None,
-    effective_until: Annotated[
-        date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day.")
-    ] = None,
-    status: Annotated[str | None, typer.Option(help="in_force, draft, retired.  [default: in_force]")] = None,
-    refresh_cycle: Annotated[
-        str | None,
-        typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.  [default: never]"),
-    ] = None,
-    owner: OwnerOption = None,
-    sensitivity: SensitivityOption = None,
-    tags: TagsOption = None,
+    described: Mapping[str, Any] = NOTHING,
     settings: Annotated[
         list[Any] | None,
         typer.Option("--set", parser=setting, metavar="NAME=VALUE", help="A setting of its connector."),
@@ -115,22 +96,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan add https://docs.example.com/guide/ --source guide --set max_pages=200
     """
     terminal: Terminal = ctx.obj
-    given = {
-        "title": title,
-        "trust_level": trust,
-        "domain": domain,
-        "collection": collection,
-        "language": language,
-        "copyright": copyright,
-        "effective_from": effective_from,
-        "effective_until": effective_until,
-        "status": status,
-        "refresh_cycle": refresh_cycle,
-        "owner": owner,
-        "sensitivity": sensitivity,
-        "tags": words(tags),
-        "settings": dict(settings) if settings else None,
-    }
+    given = {**described, "settings": dict(settings)} if settings else described
     take_in(terminal, source, path, given, given_access(allow, deny), yes=yes)
 
 

@@ -86,13 +86,6 @@ CollectionOption = Annotated[str | None, typer.Option(help="A name to filter by.
 OwnerOption = Annotated[str | None, typer.Option(help="Who answers for it.")]
 TagsOption = Annotated[str | None, typer.Option(metavar="A,B", help="Tags.")]
 NewSourceOption = Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source.")]
-TrustOption = Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).  [default: 3]")]
-DomainOption = Annotated[str | None, typer.Option(help="Knowledge domain.  [default: the ID]")]
-LanguageOption = Annotated[str | None, typer.Option(help="zh, en …; empty: found per document.")]
-CopyrightOption = Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©…")]
-SensitivityOption = Annotated[
-    str | None, typer.Option(help="public, internal, confidential, restricted.  [default: public]")
-]
 UnaskedOption = Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked.")]
 SourceArgument = Annotated[str | None, typer.Argument(help="A registered source.")]
 EachOption = Annotated[bool, typer.Option("--all", help="All of them.")]

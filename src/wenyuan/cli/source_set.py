@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import CollectionOption, OwnerOption, TagsOption, TitleOption, opened, words
+from wenyuan.cli.options import CollectionOption, OwnerOption, TagsOption, TitleOption, opened
 from wenyuan.cli.refresh import exit_code, outcome_document, show_outcome
+from wenyuan.cli.source_options import NOTHING, source_options
 from wenyuan.cli.terminal import FAILED, Terminal
 from wenyuan.core.errors import joined
 
@@ -18,25 +19,26 @@ if TYPE_CHECKING:
     from wenyuan.service.operations.refresh import RefreshOutcome
 
 
-def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+@source_options(
+    title=TitleOption,
+    trust=Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).")],
+    domain=Annotated[str | None, typer.Option(help="Knowledge domain.")],
+    refresh_cycle=Annotated[str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.")],
+    copyright=Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 …")],
+    owner=OwnerOption,
+    sensitivity=Annotated[str | None, typer.Option(help="public, internal, confidential, restricted.")],
+    tags=TagsOption,
+    status=Annotated[str | None, typer.Option(help="in_force, draft, retired.")],
+    effective_from=Annotated[str | None, typer.Option(metavar="DATE", help="In force from.")],
+    effective_until=Annotated[str | None, typer.Option(metavar="DATE", help="In force until.")],
+    supersedes=Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces.")],
+    collection=CollectionOption,
+    language=Annotated[str | None, typer.Option(help="zh, en …")],
+)
+def describe(
     ctx: typer.Context,
     source: Annotated[str, typer.Argument(metavar="ID", help="The source.")],
-    title: TitleOption = None,
-    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding).")] = None,
-    domain: Annotated[str | None, typer.Option(help="Knowledge domain.")] = None,
-    refresh_cycle: Annotated[
-        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'.")
-    ] = None,
-    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 …")] = None,
-    owner: OwnerOption = None,
-    sensitivity: Annotated[str | None, typer.Option(help="public, internal, confidential, restricted.")] = None,
-    tags: TagsOption = None,
-    status: Annotated[str | None, typer.Option(help="in_force, draft, retired.")] = None,
-    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from.")] = None,
-    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until.")] = None,
-    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces.")] = None,
-    collection: CollectionOption = None,
-    language: Annotated[str | None, typer.Option(help="zh, en …")] = None,
+    described: Mapping[str, Any] = NOTHING,
     context: Annotated[
         bool | None, typer.Option("--context/--no-context", help="Context sentences by the model.")
     ] = None,
@@ -50,26 +52,10 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan source set policies --effective-until ""
       wenyuan source set policies --context && wenyuan ingest policies
     """
-    given = {
-        "title": title,
-        "trust_level": trust,
-        "domain": domain,
-        "refresh_cycle": refresh_cycle,
-        "copyright": copyright,
-        "owner": owner,
-        "sensitivity": sensitivity,
-        "tags": words(tags),
-        "status": status,
-        "effective_from": effective_from,
-        "effective_until": effective_until,
-        "supersedes": words(supersedes),
-        "collection": collection,
-        "language": language,
-    }
     from wenyuan.core.source_entries import with_context_wanted
 
     terminal: Terminal = ctx.obj
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    changes = dict(described)
     if not changes and context is None:
         raise typer.BadParameter(terminal.text("set_what"))
     with opened(terminal) as found:
