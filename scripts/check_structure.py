@@ -1,10 +1,10 @@
 """Check the structure of the package: ``python scripts/check_structure.py``; part of ``make lint``.
 
-- An ``__init__`` only exports: no function but ``__getattr__`` and ``__dir__``, and no class.
+- An ``__init__`` only exports: no function but ``__getattr__`` and ``__dir__``, no class, and no value that others use.
 - The name of a public class stands in one module. Adapters of frameworks share theirs (`SHARED`).
 - No circle of imports, those for type checkers alone included.
-- One subject a file: a comment between two blank lines and a blank line, which parts a file as a heading does, stands in
-  no file where what lies on both of its sides has 60 lines of definitions or more.
+- One subject a file: a comment between blank lines, which parts a file as a heading does, stands in no file where what
+  lies on both of its sides has 60 lines of definitions or more.
 """
 
 from __future__ import annotations
@@ -34,15 +34,18 @@ def modules(package: Path = PACKAGE) -> Trees:
 
 
 def code_in_init(trees: Trees) -> Iterator[str]:
-    """Definitions in an ``__init__``."""
+    """Definitions in an ``__init__``, and values that are not its own."""
     for name, (file, tree) in trees.items():
         if file.name == "__init__.py":
             for node in tree.body:
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in (
-                    "__getattr__",
-                    "__dir__",
-                ):
-                    yield f"{name}: {node.name} is defined in an __init__"
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    defined = [] if node.name in ("__getattr__", "__dir__") else [node.name]
+                elif isinstance(node, ast.Assign | ast.AnnAssign):
+                    named = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    defined = [one.id for one in named if isinstance(one, ast.Name) and not one.id.startswith("_")]
+                else:
+                    continue
+                yield from (f"{name}: {one} is defined in an __init__" for one in defined)
 
 
 def classes_twice(trees: Trees) -> Iterator[str]:
@@ -65,6 +68,8 @@ def _imported(body: list[ast.stmt]) -> Iterator[str]:
             yield from (f"{node.module}.{one.name}" for one in node.names)
         elif isinstance(node, ast.If):
             yield from _imported([*node.body, *node.orelse])
+        elif isinstance(node, ast.With):
+            yield from _imported(node.body)
         elif isinstance(node, ast.Try):
             yield from _imported([*node.body, *(s for each in node.handlers for s in each.body), *node.orelse])
 
@@ -91,7 +96,7 @@ def walls(trees: Trees) -> Iterator[str]:
         cuts = [
             at + 1
             for at, line in enumerate(lines)
-            if at > 25 and line.startswith("# ") and not lines[at - 1].strip() and not lines[at - 2].strip()
+            if line.startswith("#") and not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()
         ]
         edges = [0, *cuts, len(lines)]
         sizes = [0] * (len(edges) - 1)

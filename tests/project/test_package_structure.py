@@ -42,6 +42,21 @@ def test_a_definition_in_an_init_is_found(check: ModuleType, tmp_path: Path) -> 
     assert faults == ["p: A is defined in an __init__"]
 
 
+def test_a_value_that_is_defined_in_an_init_is_found(check: ModuleType, tmp_path: Path) -> None:
+    """What it exports, and what is its own, is none."""
+    text = "import re\n\n__all__ = ['A']\n_HOME = {'A': 'p.one'}\nMOST = 3\nNAME: str = 'x'\n"
+    assert found(check, tmp_path / "p", __init__=text) == [
+        "p: MOST is defined in an __init__", "p: NAME is defined in an __init__",
+    ]  # fmt: skip
+
+
+def test_a_circle_behind_a_with_is_found(check: ModuleType, tmp_path: Path) -> None:
+    """An import that may fail is one all the same."""
+    late = "from contextlib import suppress\n\nwith suppress(ImportError):\n    from p.two import B\n"
+    faults = found(check, tmp_path / "p", one=late, two="import p.one\n\n\nclass B:\n    pass\n")
+    assert len(faults) == 1 and "p.one" in faults[0] and "p.two" in faults[0]
+
+
 def test_a_class_name_that_stands_twice_is_found(check: ModuleType, tmp_path: Path) -> None:
     same = "class A:\n    pass\n\n\nclass _B:\n    pass\n"
     assert found(check, tmp_path / "p", one=same, two=same) == ["class A stands in p.one, p.two"]
@@ -60,9 +75,12 @@ def test_a_circle_of_types_is_found(check: ModuleType, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lines", "several"), [(80, True), (20, False)])
-def test_two_subjects_in_a_file_are_found(check: ModuleType, tmp_path: Path, lines: int, several: bool) -> None:
+@pytest.mark.parametrize("wall", ["\n\n# The other subject.\n\n\n", "\n#-- The other subject\n\n"])
+def test_two_subjects_in_a_file_are_found(
+    check: ModuleType, tmp_path: Path, wall: str, lines: int, several: bool
+) -> None:
+    """However the comment between them is written, and however early it stands."""
     body = "    x = 1\n" * lines
-    text = f'"""A module."""\n\n\ndef one():\n{body}\n\n# The other subject.\n\n\ndef two():\n{body}'
-    text = "import os\n" * 30 + text
+    text = f'"""A module."""\n\n\ndef one():\n{body}{wall}def two():\n{body}'
     faults = found(check, tmp_path / "p", one=text)
     assert [fault.partition(":")[0] for fault in faults] == (["p.one"] if several else [])

@@ -10,11 +10,16 @@ from typing import Any
 
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, parse_filter
 from wenyuan.core.secret_settings import HIDDEN
-from wenyuan.service.audit import MAIL, MASKED, NUMBER, PREVIEW_CHARS, TOKEN
 from wenyuan.service.query import Query, Rewriting, SearchAnswer
 
+_PREVIEW_CHARS = 80
+_MAIL = re.compile(r"[^\s@,;:，。；：、()（）<>《》\"']{1,64}@[^\s@,;:，。；：、()（）<>《》\"']{1,255}")
+_TOKEN = re.compile(r"[A-Za-z0-9_+/=\-]{20,}")
+_MASKED = re.compile(r"[^\W_]*\*{2,}[^\W_]*")
+_NUMBER = re.compile(r"[0-9](?:[ .\-·_/]{0,2}[0-9]){4,}")
 
-def preview_of(text: str, most: int = PREVIEW_CHARS) -> str:
+
+def preview_of(text: str, most: int = _PREVIEW_CHARS) -> str:
     """The beginning of a query or of an error, at most `most` characters, with personal data and secrets masked.
 
     Numbers of five digits or more (with or without separators), e-mail addresses and long tokens are masked.
@@ -22,8 +27,8 @@ def preview_of(text: str, most: int = PREVIEW_CHARS) -> str:
     plain = unicodedata.normalize("NFKC", text)
     if not (plain.isascii() and plain.isprintable()):
         plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _masked_character(c)) != c})
-    plain = MASKED.sub(HIDDEN, MAIL.sub(HIDDEN, plain))
-    plain = NUMBER.sub(HIDDEN, TOKEN.sub(_hide_mixed, plain)).strip()
+    plain = _MASKED.sub(HIDDEN, _MAIL.sub(HIDDEN, plain))
+    plain = _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, plain)).strip()
     return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 

@@ -13,12 +13,13 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.query_rewriting import REWRITING_PROMPT_VERSION
-from wenyuan.service.audit import ERROR_CHARS, MOST_SOURCES
 from wenyuan.service.audit.asker_entry import asker_entry
 from wenyuan.service.audit.change_entry import plain_value
 from wenyuan.service.audit.request_entry import preview_of
 from wenyuan.service.query import Confidence, FollowUp, LegReport, Rewriting
 
+_ERROR_CHARS = 300
+_MOST_SOURCES = 64  # named in one record; beyond, their digest stands for them
 _SHOWN_OF_REQUEST = ("limit", "max_results", "agent_id", "task_id", "min_trust", "top_k", "as_of", "token_budget",
                      "allow_low_trust")  # fmt: skip
 _FRAGMENT = ("ref", "passage_id", "sha256", "score", "trust", "quoted_chars", "source_id", "uri")
@@ -120,7 +121,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     }
     optional = {
         "nearest": list(map(_kept_of, nearest)),
-        "error": error and preview_of(error, ERROR_CHARS),
+        "error": error and preview_of(error, _ERROR_CHARS),
         "error_code": error_code,
         "degraded": list(degraded),
         "withheld": plain_value(withheld),
@@ -144,7 +145,7 @@ def judge_entry(found: Confidence, question: str) -> dict[str, Any]:
     """What a judge said of an answer: raw and calibrated numbers, for a replay to read; the question as a hash only."""
     entry: dict[str, Any] = {"question": digest_of(question), "state": found.state, "k": found.k}
     if found.state == "auto":
-        return entry | {"reason": preview_of(found.reason, ERROR_CHARS)}
+        return entry | {"reason": preview_of(found.reason, _ERROR_CHARS)}
     return entry | {
         "model": found.judge, "calibration": found.calibration, "threshold": found.threshold, "risk": found.risk,
         "questions": found.questions, "asked": [list(one) for one in found.asked],
@@ -158,7 +159,7 @@ def _follow_up_entry(one: FollowUp) -> dict[str, Any]:
         "state": one.state,
         "found": one.found,
         "refused": one.refused,
-        "error": preview_of(one.error, ERROR_CHARS),
+        "error": preview_of(one.error, _ERROR_CHARS),
     }
     return {name: value for name, value in entry.items() if value}
 
@@ -168,7 +169,7 @@ def _rewriting_entry(one: Rewriting) -> dict[str, Any]:
         "model": one.model, "prompt": REWRITING_PROMPT_VERSION, "wordings": len(one.wordings), "left_out": dict(one.left_out),
         "tokens_in": one.tokens_in, "tokens_out": one.tokens_out, "cost": one.cost,
     }  # fmt: skip
-    return entry | ({"error": preview_of(one.error, ERROR_CHARS)} if one.error else {})
+    return entry | ({"error": preview_of(one.error, _ERROR_CHARS)} if one.error else {})
 
 
 def _leg(leg: LegReport) -> dict[str, Any]:
@@ -180,7 +181,7 @@ def _leg(leg: LegReport) -> dict[str, Any]:
 def _scope_entry(scope: Scope, trusts: Mapping[str, int]) -> dict[str, Any]:
     names = sorted(scope.sources)
     entry: dict[str, Any] = {"as_of": scope.as_of.isoformat(), "count": len(names)}
-    if len(names) <= MOST_SOURCES:
+    if len(names) <= _MOST_SOURCES:
         return entry | {"sources": {name: trusts.get(name) for name in names}}
     return entry | {"sha256": digest_of(names)}
 
