@@ -45,7 +45,7 @@ TESTS = {
     "encoders/onnx_encoder.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/onnx_session.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/*.py": ("test_encoder_builtin",),
-    "catalog/storage.py": ("test_catalog_errors", "test_catalog", "test_moving"),
+    "catalog/format_upgrades.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/database.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/locks.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/values.py": ("test_catalog_errors", "test_catalog", "test_moving"),

@@ -12,7 +12,7 @@ import pysqlite3.dbapi2 as driver
 import pytest
 
 from catalog_parts import BOTH, again, new_catalog, put, raw, soon, texts
-from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog import Catalog, format_upgrades
 from wenyuan.catalog import schema as rules_tables
 from wenyuan.catalog.reader_tables import reader_tables
 from wenyuan.catalog.rules.rows import HeldNode, HeldStatement
@@ -673,8 +673,10 @@ def test_fate(catalog: Catalog) -> None:
 def test_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that had no rules keeps all it has, and can have rules."""
     with monkeypatch.context() as older:
-        older.setattr(storage, "MIGRATIONS", (*storage.MIGRATIONS[:2], reader_tables))  # documents are written as now
-        older.setattr(storage, "SCHEMA_VERSION", 2)
+        older.setattr(
+            format_upgrades, "MIGRATIONS", (*format_upgrades.MIGRATIONS[:2], reader_tables)
+        )  # documents are written as now
+        older.setattr(format_upgrades, "SCHEMA_VERSION", 2)
         with new_catalog(tmp_path / "library") as catalog:
             put(catalog, 1, 2)
             before = (texts(catalog), catalog.seq(), catalog.sources())

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import wenyuan
-from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog import Catalog, format_upgrades
 from wenyuan.cli.root import app
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.rules.quotes import plain
@@ -173,8 +173,8 @@ def test_it_is_told_and_audited(site: Site) -> None:
 def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of an older format gets the index by which citations are found, and it fits only that question."""
     with monkeypatch.context() as older:
-        older.setattr(storage, "MIGRATIONS", storage.MIGRATIONS[:4])
-        older.setattr(storage, "SCHEMA_VERSION", 4)
+        older.setattr(format_upgrades, "MIGRATIONS", format_upgrades.MIGRATIONS[:4])
+        older.setattr(format_upgrades, "SCHEMA_VERSION", 4)
         with closing(Catalog.create(tmp_path / "library")) as made, made.database.writer.begin() as connection:
             connection.exec_driver_sql("DROP INDEX rule_evidences_cited")
     ask = "EXPLAIN QUERY PLAN SELECT uri FROM rule_evidences WHERE source_id = 'a' AND removed_seq IS NULL"

@@ -13,8 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wenyuan
-from wenyuan.cli import library as stock
-from wenyuan.cli import registry
+from wenyuan.cli import ingest as stock
 from wenyuan.cli.root import app
 from wenyuan.core.model import Source
 
@@ -92,7 +91,7 @@ def test_a_removal_is_asked_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     """It says what goes and that the files stay; where nobody can be asked it is refused with the command."""
     done = desk.run("source", "remove", "p", code=2)
     assert "wenyuan source remove p --yes" in done.stderr
-    monkeypatch.setattr(registry, "interactive", lambda: True)
+    monkeypatch.setattr(sources, "interactive", lambda: True)
     done = desk.run("source", "remove", "p", typed="n\n")
     assert "1 document and 1 passage" in done.stderr and "The files stay" in done.stderr
     assert desk.source()["documents"] == 1

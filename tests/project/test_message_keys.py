@@ -13,7 +13,7 @@ import pytest
 
 import wenyuan
 from wenyuan.catalog.erased_texts import PLACES as PLACES_OF_TABLES
-from wenyuan.cli import apply, audit_records, connections, registry, retrieve, rules, tasks
+from wenyuan.cli import apply, audit_records, connections, retrieve, rules, sources, tasks
 from wenyuan.cli.options import LangOption
 from wenyuan.console.documents_at_hand import ACTIONS as HAND_ACTIONS
 from wenyuan.console.exports import LISTS as EXPORTED
@@ -208,7 +208,7 @@ BY_NAME: Mapping[str, Iterable[str]] = {
     "tasks.py name": tasks._FIELDS,
     "agents.py name": ("agent_id", "title", "knowledge_scope", "min_trust", "allow_low_trust", "token_budget", "keys",
                        "profile_id", *tasks._FIELDS),
-    "registry.py key": registry._SHOWN,
+    "sources.py key": sources._SHOWN,
     "apply.py _KINDS[entry.kind]": apply._KINDS.values(),
     "retrieve.py _ORIGINS[item.source]": retrieve._ORIGINS.values(),
     "retrieve.py _PARTS[name]": retrieve._PARTS.values(),
@@ -282,7 +282,7 @@ def test_no_name_stands_in_a_table_unseen() -> None:
     """A name that is looked up, or a field's, is in the table above; a variable's is one that is written out elsewhere."""
     found = {f"{file} {ast.unparse(one)}" for file, one in built() if beginning(one) is None}
     known = {"key", "heading", "told", "named", "sure", "self._label", "headers[at]"}
-    assert {one for one in found if one.partition(" ")[2] not in known} == set(BY_NAME) - {"registry.py key"}
+    assert {one for one in found if one.partition(" ")[2] not in known} == set(BY_NAME) - {"sources.py key"}
 
 
 def test_a_plain_name_has_a_text() -> None:

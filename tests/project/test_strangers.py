@@ -23,7 +23,7 @@ OWN = "reads what this program wrote"
 OWNER = "reads what the owner of the library wrote"
 
 ALLOWED = {
-    "catalog/audit/asked.py": OWN,
+    "catalog/audit/question_outcomes.py": OWN,
     "catalog/audit/chain_check.py": OWN,
     "catalog/audit/reads.py": OWN,
     "catalog/audit/tombstones.py": OWN,
@@ -82,7 +82,7 @@ ALLOWED = {
     "scanners/http.py": "the verdict of the owner's scanner, of bounded length",
     "server/forwarding.py": "between our own processes: the address of who has asked",
     "server/member.py": "what the starting process says, a member of its own program",
-    "server/numbers.py": "between our own processes, in a folder that is theirs alone",
+    "server/process_counts.py": "between our own processes, in a folder that is theirs alone",
     "server/routes/uploads.py": "forms, piece by piece, their parts counted",
     "engines/local/keyword.py": "how the index explains a score",
     "service/bundles/concept_file.py": "writes YAML, and reads none",

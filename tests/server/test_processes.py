@@ -22,7 +22,7 @@ import wenyuan
 from http_door import url_of
 from patience import HANGS
 from wenyuan.server.member import VARIABLE, Member
-from wenyuan.server.numbers import SharedNumbers
+from wenyuan.server.process_counts import SharedNumbers
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 KIND = {"kind": "hashing"}

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 import wenyuan
-from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog import Catalog, format_upgrades
 from wenyuan.catalog.schema import evaluations
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotFound, RetrievalFailed
 from wenyuan.core.evaluation_records import set_id_of
@@ -248,8 +248,8 @@ def test_a_set_is_known_by_its_questions_and_answers() -> None:
 def test_an_older_library_gets_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of an older format has no evaluations yet, and can keep some."""
     with monkeypatch.context() as older:
-        older.setattr(storage, "MIGRATIONS", storage.MIGRATIONS[:6])
-        older.setattr(storage, "SCHEMA_VERSION", 6)
+        older.setattr(format_upgrades, "MIGRATIONS", format_upgrades.MIGRATIONS[:6])
+        older.setattr(format_upgrades, "SCHEMA_VERSION", 6)
         Catalog.create(tmp_path / "library").close()
     with closing(Catalog.open(tmp_path / "library")) as catalog:
         assert catalog.evaluations() == ()

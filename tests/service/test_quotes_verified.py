@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import wenyuan
 from governed_door import key, send
 from rules_door import rules_server
-from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog import Catalog, format_upgrades
 from wenyuan.cli.root import app
 from wenyuan.core.errors import ConfigError
 from wenyuan.i18n.translation import translated
@@ -180,8 +180,8 @@ def test_http_tells_it_of_rules_statements_and_fragments(tmp_path: Path) -> None
 def test_an_older_library_has_compared_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of the format before gets the column, and a quote that stands in it is found at the next change."""
     with monkeypatch.context() as older:
-        older.setattr(storage, "MIGRATIONS", storage.MIGRATIONS[:7])
-        older.setattr(storage, "SCHEMA_VERSION", 7)
+        older.setattr(format_upgrades, "MIGRATIONS", format_upgrades.MIGRATIONS[:7])
+        older.setattr(format_upgrades, "SCHEMA_VERSION", 7)
         with closing(Catalog.create(tmp_path / "library")) as made, made.database.writer.begin() as connection:
             connection.exec_driver_sql("DROP INDEX rule_evidences_unplaced")
             connection.exec_driver_sql("ALTER TABLE rule_evidences DROP COLUMN verified")

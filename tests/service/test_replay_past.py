@@ -15,7 +15,7 @@ from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.text.analysis import ANALYZER
 from wenyuan.engines.local.engine import LocalEngine
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.audit.past import FeedAt
+from wenyuan.service.audit.past_library import FeedAt
 from wenyuan.service.audit.rerun import Replay
 
 

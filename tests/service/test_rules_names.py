@@ -18,7 +18,7 @@ from wenyuan.core.rules.questions import IntentReader
 from wenyuan.core.rules.schema import Schema
 from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.readers.rulebooks.selection import read_book
-from wenyuan.service.rules.known import Guess, KnownGraph
+from wenyuan.service.rules.graph_names import Guess, KnownGraph
 from wenyuan.service.rules.name_vectors import LATIN, NameVectors
 from wenyuan.service.rules.unified import RuleQuestion
 

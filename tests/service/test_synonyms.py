@@ -18,7 +18,7 @@ import wenyuan
 from catalog_parts import raw
 from governed_door import governed_server, key, send
 from http_door import assert_problem
-from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog import Catalog, format_upgrades
 from wenyuan.cli.root import app
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import RetrievalRequest
@@ -298,8 +298,8 @@ def test_a_full_table(catalog: Catalog) -> None:
 def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of the format before has no synonyms, and can have them."""
     with monkeypatch.context() as older:
-        older.setattr(storage, "MIGRATIONS", storage.MIGRATIONS[:8])
-        older.setattr(storage, "SCHEMA_VERSION", 8)
+        older.setattr(format_upgrades, "MIGRATIONS", format_upgrades.MIGRATIONS[:8])
+        older.setattr(format_upgrades, "SCHEMA_VERSION", 8)
         made = Catalog.create(tmp_path / "library")
         with raw(made) as connection:
             assert not connection.execute("SELECT name FROM sqlite_master WHERE name = 'synonyms'").fetchall()

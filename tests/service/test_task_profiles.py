@@ -17,7 +17,7 @@ import wenyuan
 from catalog_parts import raw
 from governed_door import governed_server, key, send
 from http_door import assert_problem
-from wenyuan.catalog import Catalog, storage
+from wenyuan.catalog import Catalog, format_upgrades
 from wenyuan.cli.root import app
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, NotFound
@@ -206,8 +206,8 @@ def test_each_change_is_audited(library: wenyuan.Library) -> None:
 def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library of the format before has no profiles, and can have them."""
     with monkeypatch.context() as older:
-        older.setattr(storage, "MIGRATIONS", storage.MIGRATIONS[:5])
-        older.setattr(storage, "SCHEMA_VERSION", 5)
+        older.setattr(format_upgrades, "MIGRATIONS", format_upgrades.MIGRATIONS[:5])
+        older.setattr(format_upgrades, "SCHEMA_VERSION", 5)
         made = Catalog.create(tmp_path / "library")
         with raw(made) as connection:
             assert not connection.execute("SELECT name FROM sqlite_master WHERE name = 'task_profiles'").fetchall()

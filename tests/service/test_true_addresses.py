@@ -13,7 +13,7 @@ import pytest
 
 import wenyuan
 from catalog_parts import dropped, dsn_of, on_server
-from wenyuan.catalog.storage import ADOPTED
+from wenyuan.catalog.format_upgrades import ADOPTED
 from wenyuan.core.connectors import Entry
 from wenyuan.core.redaction.policy import LEVELS
 from wenyuan.service.ingest.corrections import CorrectionRequest

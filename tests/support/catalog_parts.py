@@ -107,7 +107,7 @@ def tables_of(connection: sa.Connection) -> dict[str, Any]:
 
 
 def make_first(connection: sa.Connection) -> None:
-    """Take away what the steps of `catalog.storage` have added since the first format, but for the tables of rules."""
+    """Take away what the steps of `catalog.format_upgrades` have added since the first format, but for the tables of rules."""
     t = schema
     for index in (t.named, t.ending, t.cited, t.unplaced, t.unlabelled, t.with_context):
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {index.name}")

@@ -15,7 +15,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
-from wenyuan.service.audit.past import rerun_at
+from wenyuan.service.audit.past_library import rerun_at
 from wenyuan.service.audit.replay import replay
 from wenyuan.service.audit.request_entry import query_of, request_of
 from wenyuan.service.audit.rerun import Replay, Rerun, rerun_of

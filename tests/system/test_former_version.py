@@ -13,7 +13,7 @@ import pytest
 import wenyuan
 from catalog_parts import tables_of
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.storage import SCHEMA_VERSION
+from wenyuan.catalog.format_upgrades import SCHEMA_VERSION
 from wenyuan.service.audit.rerun import Replay
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "former_library.zip"

@@ -15,7 +15,7 @@ import pytest
 import wenyuan
 from governed_door import BODIES, at, send
 from http_door import JSON, call
-from wenyuan.catalog.storage import SCHEMA_VERSION
+from wenyuan.catalog.format_upgrades import SCHEMA_VERSION
 from wenyuan.core.access import RIGHTS
 from wenyuan.server.app import ROUTES, create_app
 from wenyuan.server.keys import KeyRing

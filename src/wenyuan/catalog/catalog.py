@@ -8,7 +8,7 @@ from shlex import quote
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema, storage
+from wenyuan.catalog import format_upgrades, schema
 from wenyuan.catalog.address_tree import AddressTree
 from wenyuan.catalog.addresses import StoredAddresses
 from wenyuan.catalog.agents import Access
@@ -157,18 +157,18 @@ class Catalog:
 
     def _make_current(self) -> None:
         version = self._version()
-        if version > storage.SCHEMA_VERSION:
+        if version > format_upgrades.SCHEMA_VERSION:
             raise CatalogVersion(
                 msg(
                     "the library in {place} has format {version}, this program knows up to {schema_version}",
                     place=self.database.place,
                     version=version,
-                    schema_version=storage.SCHEMA_VERSION,
+                    schema_version=format_upgrades.SCHEMA_VERSION,
                 ),
                 component="catalog",
                 hint=msg("upgrade the program: {upgrade_command}", upgrade_command=upgrade_command()),
             )
-        if version < storage.SCHEMA_VERSION:
+        if version < format_upgrades.SCHEMA_VERSION:
             with self.indexing(), self.writing():  # nobody takes a source in with tables that change meanwhile
                 if version == 0:
                     self.check_not_emptied()  # asked again with the lock, and before the writer changes the file
@@ -499,13 +499,13 @@ def _place(where: Path | StoragePlace) -> StoragePlace:
 
 def make_tables(connection: sa.Connection, version: int, place: StoragePlace) -> None:
     """Migrate the tables from `version` to the current version; 0 creates them."""
-    for step in storage.MIGRATIONS[version:]:
+    for step in format_upgrades.MIGRATIONS[version:]:
         if isinstance(step, sa.MetaData):
             create_missing(connection, step)
         elif version:
             step(connection)
     connection.execute(schema.library.delete().where(schema.library.c.key == "schema"))
-    connection.execute(schema.library.insert(), {"key": "schema", "value": str(storage.SCHEMA_VERSION)})
+    connection.execute(schema.library.insert(), {"key": "schema", "value": str(format_upgrades.SCHEMA_VERSION)})
     if version == 0:
         name_library(connection, place)
         place.begin(connection)

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.database import Database, StoragePlace
+from wenyuan.catalog.format_upgrades import ADOPTED
 from wenyuan.catalog.sql import translated
-from wenyuan.catalog.storage import ADOPTED
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable
 
 KEY_MARK = "pseudonym_key_mark"

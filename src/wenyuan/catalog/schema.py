@@ -315,7 +315,7 @@ sa.Index("synonyms_seq", synonyms.c.seq)
 sa.Index("synonyms_removed", synonyms.c.removed_seq)
 
 
-# Sources, documents and passages; `catalog.storage` has the steps by which an older library becomes a current one.
+# Sources, documents and passages; `catalog.format_upgrades` has the steps by which an older library becomes a current one.
 #
 # Rows are never rewritten: a document or passage is added at one commit (``seq``) and removed at another
 # (``removed_seq``), so the state at any commit can be read back, and an index can follow by number.

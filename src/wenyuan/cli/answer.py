@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened, unlogged
-from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.search import show_rewriting
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import typer
 
 from wenyuan.cli.options import opened, unlogged
 from wenyuan.cli.progress import confidence_text, follow_up_text
-from wenyuan.cli.registry import stars
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wenyuan.cli.library import take_in
+from wenyuan.cli.ingest import take_in
 from wenyuan.cli.options import NewSourceOption, UnaskedOption
 from wenyuan.cli.reader_options import DenyOption, ReadersOption, given_access
 from wenyuan.cli.source_options import NOTHING, new_source_options

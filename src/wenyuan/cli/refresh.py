@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.library import note_keyword_only, show_report, with_content
+from wenyuan.cli.ingest import note_keyword_only, show_report, with_content
 from wenyuan.cli.options import EachOption, SourceArgument, ended_by_sigterm, opened, unlogged
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal

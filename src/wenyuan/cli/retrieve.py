@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import SCREEN, AllOption, opened
-from wenyuan.cli.registry import stars
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from wenyuan.cli.help_page import HelpedGroup
 from wenyuan.cli.help_texts import say_in
 from wenyuan.cli.impact import impact
 from wenyuan.cli.import_vectors import import_vectors
+from wenyuan.cli.ingest import add, ingest, init
 from wenyuan.cli.keys import keys_app as key_app
-from wenyuan.cli.library import add, ingest, init
 from wenyuan.cli.mcp import mcp
 from wenyuan.cli.migrate import migrate
 from wenyuan.cli.okf import app as okf_app
@@ -54,11 +54,11 @@ from wenyuan.cli.overview import overview
 from wenyuan.cli.preview import preview
 from wenyuan.cli.quarantine import app as quarantine_app
 from wenyuan.cli.refresh import refresh, worker
-from wenyuan.cli.registry import app as source_app
 from wenyuan.cli.retrieve import retrieve
 from wenyuan.cli.rules import app as rules_app
 from wenyuan.cli.search import search
 from wenyuan.cli.serve import serve
+from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.synonyms import app as synonyms_app
 from wenyuan.cli.tasks import app as task_app
 from wenyuan.cli.terminal import FAILED, OK, Terminal

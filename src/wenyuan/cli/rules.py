@@ -11,9 +11,9 @@ import typer
 from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, Commands, YesOption, add_commands, ended_by_sigterm, interactive, opened
 from wenyuan.cli.progress import ProgressLines
-from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import OK, PARTLY, Terminal, exit_code
 from wenyuan.core.errors import msg
 from wenyuan.packs.shipped import shipped, title_of, titled

@@ -13,7 +13,7 @@ import typer
 
 from wenyuan.cli.conflicts import disputed
 from wenyuan.cli.options import HistoryOption, RewriteOption, day, history_in, opened
-from wenyuan.cli.registry import stars
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.cli.wrapping import Piece, wrapped
 from wenyuan.core.likelihood import SHOWN, likelihood, percent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wenyuan.cli.library import note_keyword_only
+from wenyuan.cli.ingest import note_keyword_only
 from wenyuan.cli.options import opened
 from wenyuan.cli.terminal import OK, Terminal
 from wenyuan.core.errors import ConfigError
@@ -56,8 +56,8 @@ def serve(
     from wenyuan.cli.snippets import marks
     from wenyuan.console.site import with_console
     from wenyuan.console.state import console_issuer
-    from wenyuan.server.ending import CLOSING, Ending
     from wenyuan.server.running import serve as run_server
+    from wenyuan.server.shutdown import CLOSING, Ending
     from wenyuan.server.sign_ins import SignIns
     from wenyuan.server.token_callers import token_callers
 

@@ -10,8 +10,8 @@ import typer
 
 from wenyuan.cli.conflicts import disputed
 from wenyuan.cli.options import day, opened
-from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import FILE_NAME, SHOWN, indented
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.conflicts.record import disputes_of
 from wenyuan.core.errors import InvalidRequest, msg

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive
 
 from wenyuan.core.errors import TRANSLATABLE, received
+from wenyuan.server.on_behalf_of import ON_BEHALF_OF
 from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.remote_callers import ELSEWHERE
-from wenyuan.server.represented import ON_BEHALF_OF
 
 _STATUS = "x-retrieval-status"
 
@@ -94,7 +94,7 @@ class Api:
             body: A JSON value; None for no body.
             form: A request whose body is handed on as it comes.
             seen: The version that the caller has seen of what is changed; another one is refused.
-            on_behalf_of: Whom it asks for, see `server.represented`; ``""`` for nobody else.
+            on_behalf_of: Whom it asks for, see `server.on_behalf_of`; ``""`` for nobody else.
 
         Raises:
             Refused: a problem document. An answer that says FAILED is returned.

@@ -16,7 +16,7 @@ from wenyuan.console.visit import LANGUAGE, LIGHT, Page, Visit, checked_next
 from wenyuan.core.access import ON_BEHALF_OF, Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.person import Person
-from wenyuan.issuer.signed_in import is_session
+from wenyuan.issuer.console_sessions import is_session
 
 if TYPE_CHECKING:
     from wenyuan.console.state import ConsoleState

@@ -19,8 +19,8 @@ from wenyuan.console.forms import FILTERS
 from wenyuan.console.sessions import Attempts, ConsoleSessions
 from wenyuan.core.errors import Counted
 from wenyuan.i18n.translation import texts
+from wenyuan.issuer.console_sessions import SignedIn
 from wenyuan.issuer.login import Login
-from wenyuan.issuer.signed_in import SignedIn
 from wenyuan.server.pool import Pool
 from wenyuan.server.sign_ins import SignIns
 from wenyuan.server.token_callers import TokenCallers

@@ -40,8 +40,8 @@ from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, as
 from wenyuan.core.version import VERSION
 from wenyuan.mcp.door import DOOR
 from wenyuan.mcp.messages import InputLines, standard_input
+from wenyuan.mcp.on_behalf_of import represented
 from wenyuan.mcp.paging import ReplyBlock
-from wenyuan.mcp.represented import represented
 from wenyuan.mcp.skills import (
     EXTENSION,
     MIME,

@@ -22,11 +22,11 @@ from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler
 from wenyuan.server.keys import KeyRing, guarded
 from wenyuan.server.member import Member
 from wenyuan.server.metrics import Metrics
-from wenyuan.server.numbers import NumbersNow, SharedNumbers
 from wenyuan.server.openapi import document_of
 from wenyuan.server.path_routes import routes_of
 from wenyuan.server.probes import Probes
 from wenyuan.server.problems import Problem
+from wenyuan.server.process_counts import NumbersNow, SharedNumbers
 from wenyuan.server.remote_callers import RemoteAddresses
 from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.route import Route, declared

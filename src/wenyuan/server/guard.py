@@ -17,14 +17,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wenyuan.core.access import MissingRight
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.runtime.shortage import is_shortage
-from wenyuan.server.accepting import short_of_handles
 from wenyuan.server.buckets import Buckets
 from wenyuan.server.handling import STATUS_HEADER
 from wenyuan.server.keys import KeyRing
 from wenyuan.server.limits import Limiter
+from wenyuan.server.on_behalf_of import represented
 from wenyuan.server.problems import Problem
 from wenyuan.server.refusals import refusal
-from wenyuan.server.represented import represented
+from wenyuan.server.refused_connections import short_of_handles
 from wenyuan.server.request_body import Body, ClientGone
 from wenyuan.server.request_metrics import RequestMetrics
 from wenyuan.server.request_origin import check_page, leave_to_read, preflight

@@ -2,7 +2,7 @@
 
 All of them accept connections at one socket. Questions are answered by whichever has accepted them; all other requests
 go to the first process (`server.forwarding`), which so has the console's sessions, uploads, ingests and evaluations
-alone. Limits (`server.buckets`) and numbers (`server.numbers`) are shared in files of a folder that only this user may enter.
+alone. Limits (`server.buckets`) and numbers (`server.process_counts`) are shared in files of a folder that only this user may enter.
 """
 
 from __future__ import annotations

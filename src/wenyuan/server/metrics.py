@@ -18,9 +18,9 @@ from starlette.responses import Response
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.ports import ModelUse
 from wenyuan.server.exposition import MetricFamilies, counter, gauge, histogram
-from wenyuan.server.numbers import Numbers, NumbersNow
 from wenyuan.server.openapi import read_operation
 from wenyuan.server.pool import Pool
+from wenyuan.server.process_counts import Numbers, NumbersNow
 from wenyuan.server.route import route
 from wenyuan.service.operations.background_refresh import WorkerProgress
 from wenyuan.service.operations.health import LibraryStats

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from wenyuan.core.errors import ConfigError, msg
-from wenyuan.server.accepting import Listener
 from wenyuan.server.app import OF_EACH, create_app
 from wenyuan.server.binding import BACKLOG, listening
 from wenyuan.server.forwarding import Forwarding, received
 from wenyuan.server.member import Member
-from wenyuan.server.numbers import NumbersNow
 from wenyuan.server.pool import close_pools
-from wenyuan.server.repeated import once_a_minute
+from wenyuan.server.process_counts import NumbersNow
+from wenyuan.server.refused_connections import Listener
+from wenyuan.server.repeated_failures import once_a_minute
 from wenyuan.server.request_origin import is_loopback
 from wenyuan.server.service_port import Authenticate, FaultSwitch, Service, open_on_loopback, open_to_all
 from wenyuan.server.strict_http import StrictProtocol
@@ -167,7 +167,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         shared_port: Other servers with this option, run by the same user, may listen on the port too; the system
             spreads connections over them. A process computes in Python on one core, so it takes one for each core to use all.
         on_listening: Called with the URL as soon as clients can connect.
-        on_stop: Called when a signal says to stop, in its handler; `ending.Ending.begin`, where the process is the server's.
+        on_stop: Called when a signal says to stop, in its handler; `shutdown.Ending.begin`, where the process is the server's.
         front: What is put in front of the application, such as the console; of several processes the first has it.
         member: Which of several processes this is, that listen at the socket it names; host and port are only looked at.
 

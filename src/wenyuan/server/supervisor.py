@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 _LOOK = 0.05  # seconds between two looks at the processes
 _SOON = 5.0  # seconds: one that ends sooner after its start is started again more and more slowly
 _LONGEST_WAIT = 30.0
-_MORE = 30.0  # seconds after the grace in which a process ends itself whatever hangs in it (`server.ending`)
+_MORE = 30.0  # seconds after the grace in which a process ends itself whatever hangs in it (`server.shutdown`)
 RESTARTS = "restarts"
 """The file that says how many processes were started in place of others."""
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.person import Person
+from wenyuan.issuer.console_sessions import SignedIn, is_session
 from wenyuan.issuer.issuer_keys import IssuerKeys
 from wenyuan.issuer.login import Login
 from wenyuan.issuer.mapping import GroupMapping
 from wenyuan.issuer.persons import person_of, principal_of
-from wenyuan.issuer.signed_in import SignedIn, is_session
 from wenyuan.issuer.tokens import TokenRefused, TokenRules, UnknownKey, looks_like_token, scopes_of, verify
 from wenyuan.oidc_settings import OidcSettings
 from wenyuan.server.pool import Pool

@@ -14,7 +14,7 @@ from wenyuan.encoders.checking import HashingEncoder
 from wenyuan.i18n.translation import translated
 from wenyuan.readers.rulebooks.selection import read_book
 from wenyuan.service.query import Query
-from wenyuan.service.rules import known
+from wenyuan.service.rules import graph_names
 from wenyuan.service.rules.unified import RuleItems, RuleQuestion
 
 PACK = """
@@ -115,7 +115,7 @@ def test_a_large_graph_is_compared_by_names(
     library: wenyuan.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a graph with more statements than are compared, only names are: its sentences mean nothing."""
-    monkeypatch.setattr(known, "MOST_SAID", 2)
+    monkeypatch.setattr(graph_names, "MOST_SAID", 2)
     library.rules.take(read_book(tmp_path / "yard.yaml"))
     with wenyuan.open(tmp_path / "library") as again:
         again.embed_names()

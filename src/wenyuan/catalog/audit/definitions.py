@@ -52,7 +52,7 @@ erased = sa.Table(
     sa.Column("erasure_id", TEXT, nullable=False),
 )
 
-# What became of each question, see `catalog.audit.asked`.
+# What became of each question, see `catalog.audit.question_outcomes`.
 asked = sa.Table(
     "audit_asked",
     tables,

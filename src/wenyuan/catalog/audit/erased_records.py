@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit.asked import AskedRecord, blank_outcomes
 from wenyuan.catalog.audit.chain import AuditRow
 from wenyuan.catalog.audit.definitions import audit, erased, queries
+from wenyuan.catalog.audit.question_outcomes import AskedRecord, blank_outcomes
 from wenyuan.catalog.audit.tombstones import is_tombstone, remains_hash, tombstone
 
 NAMED_AT_ONCE = 500

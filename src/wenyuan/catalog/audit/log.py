@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit.asked import AskedRecord, keep_outcomes
 from wenyuan.catalog.audit.chain import (
     EXPIRED,
     GENESIS,
@@ -36,6 +35,7 @@ from wenyuan.catalog.audit.erased_records import NAMED_AT_ONCE, erase_rows, want
 from wenyuan.catalog.audit.group_writer import GroupWriter
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.known_ends import KnownEnds
+from wenyuan.catalog.audit.question_outcomes import AskedRecord, keep_outcomes
 from wenyuan.catalog.audit.reads import AuditReads, verify_export
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace, audit_gone, check_continues, last_head, ours
 from wenyuan.catalog.audit.tombstones import ERASED

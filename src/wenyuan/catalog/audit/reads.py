@@ -9,12 +9,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit.asked import AskedCount, asked_counts, slowest_asked
 from wenyuan.catalog.audit.chain import AuditRow, Head, canonical
 from wenyuan.catalog.audit.chain_check import check
 from wenyuan.catalog.audit.definitions import asked, audit, erased, queries
 from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.known_ends import KnownEnds
+from wenyuan.catalog.audit.question_outcomes import AskedCount, asked_counts, slowest_asked
 from wenyuan.catalog.audit.tables import chain_start, ours
 from wenyuan.catalog.dialects import agent_of
 from wenyuan.catalog.sql import reading

@@ -19,9 +19,9 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.audit.asked import keep_all_outcomes
 from wenyuan.catalog.audit.definitions import tables
 from wenyuan.catalog.audit.head_file import HeadFile
+from wenyuan.catalog.audit.question_outcomes import keep_all_outcomes
 from wenyuan.catalog.audit.tables import ERASABLE, FORMAT, check_format, continues, last_head, ours
 from wenyuan.catalog.dialects import create_missing, insert_new
 from wenyuan.catalog.sql import let_go, reading

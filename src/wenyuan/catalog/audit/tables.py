@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from wenyuan.catalog.audit.asked import keep_all_outcomes
 from wenyuan.catalog.audit.chain import GENESIS, Head
 from wenyuan.catalog.audit.definitions import audit, cuts, tables, whose
 from wenyuan.catalog.audit.head_file import HeadFile
+from wenyuan.catalog.audit.question_outcomes import keep_all_outcomes
 from wenyuan.catalog.database_file import Present
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.sql import compact, connect_reader, connect_writer, empty_log, let_go, reading, translated

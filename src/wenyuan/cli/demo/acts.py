@@ -12,12 +12,12 @@ from shlex import quote
 from typing import Any
 
 from wenyuan.app import IN_FOLDER, create_library, open_library
-from wenyuan.cli.library import note_keyword_only
+from wenyuan.cli.ingest import note_keyword_only
 from wenyuan.cli.options import unlogged
 from wenyuan.cli.progress import Bar
-from wenyuan.cli.registry import stars
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.search import answer_document, show_answer
+from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import ConfigError, msg
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source

@@ -20,7 +20,7 @@ from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.principals import Sight
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.audit.change_entry import Changed, change_record
-from wenyuan.service.audit.past import asked_of, rerun_at
+from wenyuan.service.audit.past_library import asked_of, rerun_at
 from wenyuan.service.audit.replay import replay
 from wenyuan.service.audit.request_entry import query_of, request_of, synonyms_of
 from wenyuan.service.audit.rerun import Replay, Rerun, rerun_of

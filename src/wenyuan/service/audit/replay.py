@@ -1,4 +1,4 @@
-"""Comparing."""
+"""Records asked again, and what is said of an answer that is another one now."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from wenyuan.core.scoring.copies import REVISION as COPIES
 from wenyuan.core.scoring.probability import key_of
 from wenyuan.service.audit.rerun import TOLERANCE, Difference, Replay, Rerun
 from wenyuan.service.audit.rule_ends import Fate, rule_end
-
-"""What became of a passage; see `catalog.documents.Documents.passage_fate`."""
 
 
 def replay(

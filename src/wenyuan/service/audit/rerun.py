@@ -15,7 +15,7 @@ from wenyuan.service.query import SearchAnswer
 # Asking a recorded question again: the same answer, or what has changed since and made it another.
 #
 # The question is asked of the library as it is now, which says *why* an answer differs, or of the library as it was
-# (`past.rerun_at`), which shows that the answer was right then.
+# (`past_library.rerun_at`), which shows that the answer was right then.
 
 
 Cause = Literal[

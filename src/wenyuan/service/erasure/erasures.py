@@ -16,7 +16,7 @@ from wenyuan.core.redaction.erased_values import ErasedValues, checked_values, p
 from wenyuan.service.erasure.certificate import CertificateCheck, check_record, check_seal
 from wenyuan.service.erasure.eraser import Eraser
 from wenyuan.service.erasure.index_copies import IndexCopies
-from wenyuan.service.erasure.what_stays import what_stays
+from wenyuan.service.erasure.remains import what_stays
 from wenyuan.service.ingest.erased_documents import identity_in
 from wenyuan.service.search.searcher import LOCAL
 

@@ -37,11 +37,11 @@ from wenyuan.core.claims import Claim
 from wenyuan.core.conflicts.record import disputes_of
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, LlmError, LlmTimeout, joined, msg
 from wenyuan.core.model import Passage
+from wenyuan.core.model_reply import about, decorated, lack
 from wenyuan.core.places import ClaimDifference
 from wenyuan.core.ports import LanguageModel, ModelReply, caller_gone, unless
 from wenyuan.core.quotation import whole
 from wenyuan.core.records import AuditRecord
-from wenyuan.core.reply import about, decorated, lack
 from wenyuan.core.scoring.copies import limited
 from wenyuan.core.source_entries import kept_from_model
 from wenyuan.core.text.boundaries import Span, sentences

@@ -34,7 +34,7 @@ from wenyuan.core.principals import reading_as
 from wenyuan.core.records import AuditRecord
 from wenyuan.core.text.analysis import search_terms
 from wenyuan.core.text.boundaries import sentences
-from wenyuan.service.audit.past import asked_of
+from wenyuan.service.audit.past_library import asked_of
 from wenyuan.service.audit.request_entry import query_of
 from wenyuan.service.gaps.audited_questions import AGAIN, records_since
 from wenyuan.service.ingest.versions import series_of

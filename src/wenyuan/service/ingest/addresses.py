@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from wenyuan.catalog.addresses import StoredAddress
-from wenyuan.catalog.storage import ADOPTED
+from wenyuan.catalog.format_upgrades import ADOPTED
 from wenyuan.core.errors import DocumentRejected, msg
 from wenyuan.core.redaction.named_places import NamedPlace
 from wenyuan.core.redaction.redact import address_parts

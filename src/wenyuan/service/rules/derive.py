@@ -22,7 +22,7 @@ from wenyuan.core.rules.parameters import meant_parameters, suggestion
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.text.folding import has_han
 from wenyuan.service.rules.cited_places import Cite, elsewhere
-from wenyuan.service.rules.known import Guess, KnownGraph, read_known
+from wenyuan.service.rules.graph_names import Guess, KnownGraph, read_known
 from wenyuan.service.rules.meaning import MeantRules, meant_rules, starts_of, statements_meant
 from wenyuan.service.rules.name_vectors import NameVectors
 from wenyuan.service.rules.question_reading import read, spans

@@ -11,7 +11,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.graph import Graph, GraphNode, View
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.text.folding import has_han
-from wenyuan.service.rules.known import KnownGraph
+from wenyuan.service.rules.graph_names import KnownGraph
 from wenyuan.service.rules.name_vectors import NameVectors, Nearness
 
 # A question in daily speech seldom has the words of a rule. It lies near the rule's sentence, near a name of what the

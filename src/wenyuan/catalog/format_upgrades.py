@@ -1,6 +1,4 @@
-"""Where a library's tables are stored: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL; the
-writer lock, and the migrations of older tables.
-"""
+"""The steps by which the tables of an older library become those of this format."""
 
 from __future__ import annotations
 
@@ -22,8 +20,6 @@ from wenyuan.catalog.group_tables import group_tables
 from wenyuan.catalog.people_tables import people_tables
 from wenyuan.catalog.reader_tables import reader_tables
 from wenyuan.catalog.stated_files import stated_tables
-
-# Numbered migrations that bring an older library's tables to the current version.
 
 
 def _with_column(connection: sa.Connection, column: sa.Column[Any], filled: str = "") -> bool:

@@ -19,7 +19,7 @@ import re, sys, threading, urllib.request
 from http_door import EchoService
 from wenyuan.settings import ServerSettings
 from wenyuan.server.running import serve
-from wenyuan.server.ending import Ending
+from wenyuan.server.shutdown import Ending
 
 def hang(url):
     urllib.request.urlopen(url + "/livez").close()  # from now on signals are handled

@@ -20,7 +20,7 @@ import pytest
 import patience
 import wenyuan
 from wenyuan.core.errors import CatalogUnavailable, EngineUnavailable, msg
-from wenyuan.server.repeated import RepeatedFailures
+from wenyuan.server.repeated_failures import RepeatedFailures
 
 
 class Lines(logging.Handler):

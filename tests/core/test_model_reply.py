@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.core.reply import about, decorated, lack
+from wenyuan.core.model_reply import about, decorated, lack
 from wenyuan.core.text.injection import instruction_like
 from wenyuan.core.tokens import tokens_of
 from wenyuan.core.verification import compared_with
