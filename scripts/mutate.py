@@ -4,7 +4,7 @@ An adapter that answers with nothing instead of failing is the worst fault that 
 place where one could be made is tried. The package is copied, one place at a time is changed in the copy, and the
 tests that belong to the module run against it; what is left green is a survivor.
 
-Run: ``python scripts/mutate.py --all``, ``--sample 12`` or ``--only catalog/storage``. The exit code is 1 when a mutant
+Run: ``python scripts/mutate.py --all``, ``--sample 12`` or ``--only catalog/locks``. The exit code is 1 when a mutant
 survives that is not listed in `EQUIVALENT`, or when that list names one that is no more.
 """
 
@@ -45,7 +45,7 @@ TESTS = {
     "encoders/onnx_encoder.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/onnx_session.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/*.py": ("test_encoder_builtin",),
-    "catalog/format_upgrades.py": ("test_catalog_errors", "test_catalog", "test_moving"),
+    "catalog/library_folder.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/database.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/locks.py": ("test_catalog_errors", "test_catalog", "test_moving"),
     "catalog/values.py": ("test_catalog_errors", "test_catalog", "test_moving"),

@@ -12,9 +12,9 @@ from typing import Any
 
 from wenyuan.catalog.catalog import Catalog
 from wenyuan.catalog.database import StoragePlace
+from wenyuan.catalog.library_folder import place_of
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.catalog.token_ledger import TokenLedger
-from wenyuan.catalog.values import place_of
 from wenyuan.core.addresses import legible
 from wenyuan.core.connectors import Connector
 from wenyuan.core.engine_opening import EngineOpening

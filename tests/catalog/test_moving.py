@@ -18,9 +18,9 @@ import sqlalchemy as sa
 import wenyuan
 from catalog_parts import again, dropped, dsn_of, on_server
 from wenyuan.catalog import Catalog, migration, schema
+from wenyuan.catalog.library_folder import Files
 from wenyuan.catalog.migration import MoveProgress, move
 from wenyuan.catalog.postgres import Server
-from wenyuan.catalog.values import Files
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.context import ContextRequest
@@ -176,7 +176,7 @@ import sys
 from pathlib import Path
 from functools import partialmethod
 from wenyuan.catalog import Catalog, migration as moving
-from wenyuan.catalog.values import Files
+from wenyuan.catalog.library_folder import Files
 from wenyuan.catalog.postgres import Server
 moving._BATCH = 7
 Catalog.writing = partialmethod(Catalog.writing, wait=0.2)

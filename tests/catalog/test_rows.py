@@ -12,8 +12,8 @@ import pytest
 import wenyuan
 from catalog_parts import BOTH, again, put, raw, script
 from wenyuan.catalog import Catalog
+from wenyuan.catalog.library_folder import Files
 from wenyuan.catalog.rows import ReadCache
-from wenyuan.catalog.values import Files
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
 from wenyuan.core.model import Source

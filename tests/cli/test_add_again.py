@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import wenyuan
 from wenyuan.cli import ingest as stock
+from wenyuan.cli import sources
 from wenyuan.cli.root import app
 from wenyuan.core.model import Source
 

@@ -13,9 +13,9 @@ from wenyuan.catalog.audit.head_file import HeadFile
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.audit.tables import AuditFiles, audit_gone, check_continues, continues, last_head, ours
 from wenyuan.catalog.catalog import Catalog
+from wenyuan.catalog.library_folder import Files, place_of
 from wenyuan.catalog.sql import connect_writer, copy_database, reading, translated
 from wenyuan.catalog.task_anchor import check_file, put_task_anchor, state_of, task_anchor
-from wenyuan.catalog.values import Files, place_of
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.runtime.presence import exists, is_dir, is_file
 from wenyuan.runtime.regular import open_regular

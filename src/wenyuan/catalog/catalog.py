@@ -30,6 +30,7 @@ from wenyuan.catalog.golden_questions import GoldenQuestions
 from wenyuan.catalog.groups import Groups
 from wenyuan.catalog.history import PastDocuments
 from wenyuan.catalog.identity import Identity, name_library
+from wenyuan.catalog.library_folder import Files
 from wenyuan.catalog.listings import Listings
 from wenyuan.catalog.origins import Origins
 from wenyuan.catalog.people import People
@@ -46,7 +47,7 @@ from wenyuan.catalog.stated_files import StatedFiles
 from wenyuan.catalog.synonyms import Synonyms
 from wenyuan.catalog.task_profiles import TaskProfiles
 from wenyuan.catalog.tunings import Calibrations, Tunings
-from wenyuan.catalog.values import Files, Values
+from wenyuan.catalog.values import Values
 from wenyuan.catalog.vector_pages import Vectors
 from wenyuan.catalog.writes import DocumentWrites
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, msg

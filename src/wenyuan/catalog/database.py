@@ -26,7 +26,7 @@ NAMES = "SELECT value FROM library WHERE key = 'library_id' OR key LIKE 'former_
 
 
 class StoragePlace(Protocol):
-    """Where a catalog is stored: the interface of `Files` and `catalog.postgres.Server`.
+    """Where a catalog is stored: the interface of `library_folder.Files` and `catalog.postgres.Server`.
 
     Attributes:
         folder: On this machine; holds derived data and the audit's head.

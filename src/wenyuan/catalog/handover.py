@@ -18,8 +18,8 @@ from wenyuan.catalog.catalog import MOVING
 from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.database_pair import CATALOG, OWN, DatabasePair
 from wenyuan.catalog.identity import KEY_MARK, mark_of
+from wenyuan.catalog.library_folder import Files
 from wenyuan.catalog.sql import reading, translated
-from wenyuan.catalog.values import Files
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, msg
 from wenyuan.runtime.regular import open_regular, read_regular
 

@@ -27,11 +27,11 @@ from wenyuan.catalog.database import StoragePlace
 from wenyuan.catalog.database_pair import CATALOG, DatabasePair
 from wenyuan.catalog.dialects import create_missing
 from wenyuan.catalog.handover import finish
+from wenyuan.catalog.library_folder import Files, place_of
 from wenyuan.catalog.sql import reading, translated
 from wenyuan.catalog.task_anchor import check_file, task_anchor
 from wenyuan.catalog.tasks import ledger_file
 from wenyuan.catalog.token_ledger import task_tables
-from wenyuan.catalog.values import Files, place_of
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, msg
 from wenyuan.settings import load_settings
 

@@ -80,7 +80,7 @@ def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> tuple[int
     """
     from wenyuan.app import open_encoder
     from wenyuan.catalog.catalog import Catalog
-    from wenyuan.catalog.values import place_of
+    from wenyuan.catalog.library_folder import place_of
     from wenyuan.core.errors import ConfigError
     from wenyuan.service.ingest.reembedding import embed_anew
     from wenyuan.settings import load_settings

@@ -14,9 +14,9 @@ from wenyuan.catalog.audit.known_ends import KnownEnds
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.catalog import Catalog
 from wenyuan.catalog.database import StoragePlace
+from wenyuan.catalog.library_folder import place_of
 from wenyuan.catalog.task_anchor import TaskAnchor
 from wenyuan.catalog.tasks import TaskLedger
-from wenyuan.catalog.values import place_of
 from wenyuan.core.errors import ConfigError, KnowledgeError, msg
 from wenyuan.core.model import Source
 from wenyuan.service.audit.change_entry import Changed, change_record

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from wenyuan.catalog.values import Files
+from wenyuan.catalog.library_folder import Files
 from wenyuan.core.errors import CatalogUnavailable, NotFound, SourceError, msg
 from wenyuan.core.scanning import plain_reason
 from wenyuan.runtime.regular import read_regular
