@@ -32,6 +32,7 @@ TESTS = {
     "engines/local/*.py": ("test_engine_refusals", "test_engine_damage", "test_engine_upkeep", "test_engines"),
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
+    "engines/index_step.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
     "runtime/guarded_http.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
     "runtime/json_endpoint.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),

@@ -8,29 +8,26 @@ unfinished step, or completes its deletions.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wenyuan.core.errors import EngineError, VectorRejected, msg
+from wenyuan.core.errors import EngineError, msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
-from wenyuan.core.scoring.vector_sums import CHINESE
-from wenyuan.core.text.analysis import passage_terms
 from wenyuan.engines.index_mark import Mark, check_same
+from wenyuan.engines.index_step import IndexStep, in_batches
 from wenyuan.engines.milvus.collections import MOST_TOKENS, CollectionNames, add_mark
 from wenyuan.engines.milvus.search import frequency
 from wenyuan.engines.milvus.sessions import Session, parts
 from wenyuan.engines.milvus.term_weights import FIELDS
-from wenyuan.engines.term_statistics import digest, norm, weighed
+from wenyuan.engines.term_statistics import norm, weighed
 from wenyuan.engines.value_digests import compared, token, tokens
 
 _STEP = 64  # changes of the catalog
 _BATCH = 1_000
-_IN_CHINESE = token("language", CHINESE)
 _WORDLESS = {0: 1.0}  # a sparse vector must hold something; terms are numbered from 1
 _DRIFT = 1.25
 """How far the mean length may grow before rows that were weighed with less are weighed anew."""
@@ -54,7 +51,7 @@ def advance(session: Session, names: CollectionNames, feed: ChangeFeed, target: 
         return add_mark(session, names.marks, replace(mark, watermark=upto, swept=upto, stamp=feed.stamp(upto)))
     mark = add_mark(session, names.marks, replace(mark, open=True))
     step = _Step(session, names, mark, upto)
-    for batch in _batched(itertools.chain([first], changes)):
+    for batch in in_batches(itertools.chain([first], changes), _BATCH):
         step.take(batch)
     mark = add_mark(session, names.marks, step.end(feed.stamp(upto)))
     return _swept(session, names, mark.gone, mark)
@@ -94,49 +91,26 @@ def _swept(session: Session, names: CollectionNames, gone: Sequence[int], mark: 
     return add_mark(session, names.marks, replace(mark, swept=mark.watermark, gone=()))
 
 
-class _Step:
-    """What one step adds up to."""
+class _Step(IndexStep[Mark]):
+    """One step on Milvus."""
 
     def __init__(self, session: Session, names: CollectionNames, mark: Mark, upto: int) -> None:
-        self._session, self._names, self._mark, self._upto = session, names, mark, upto
-        self._gone: list[int] = []
-        self._known: dict[str, tuple[int, int]] = {}  # by digest: number, passages that held it before
-        self._more: Counter[str] = Counter()
-        self._passages, self._length = mark.passages, mark.length
-        self._terms, self._least, self._sums = mark.terms, mark.least, mark.sums
+        super().__init__(mark, upto, "engine milvus")
+        self._session, self._names = session, names
 
     def take(self, batch: Sequence[Change]) -> None:
         added = [change for change in batch if change.row is not None]
-        again = {change.passage_id for change in added}
-        self._count_out([change.passage_id for change in batch], again)
+        self._take_out([change.passage_id for change in batch], {change.passage_id for change in added})
         if added:
             self._put(added)
 
     def end(self, stamp: str) -> Mark:
         """The mark that makes it count, once what terms are worth is written."""
-        rows = [
-            {"term": key, "number": number, "held": held + self._more[key], "at": self._upto, "before": held,
-             "nothing": [0.0, 1.0]}
-            for key, (number, held) in self._known.items() if self._more[key]
-        ]  # fmt: skip
+        rows = [{"term": key, **counts, "nothing": [0.0, 1.0]} for key, counts in self._counts_of_terms()]
         self._session.put(self._names.words, rows)
-        return replace(
-            self._mark,
-            watermark=self._upto,
-            swept=self._mark.swept if self._gone else self._upto,
-            stamp=stamp,
-            passages=self._passages,
-            length=self._length,
-            vectors=int(self._sums.counts.sum()),
-            chinese=int(self._sums.counts[1]),
-            terms=self._terms,
-            least=self._least,
-            open=False,
-            gone=tuple(self._gone),
-            total=self._sums.sums.astype(np.float32).ravel(),
-        )
+        return self._made(stamp)
 
-    def _count_out(self, passage_ids: Sequence[int], again: set[int]) -> None:
+    def _take_out(self, passage_ids: Sequence[int], again: set[int]) -> None:
         """Take out of the sums what is removed; a row is never there twice, so also what is added anew."""
         fields = ["passage_id", "length", "words", "embedded", "tokens", *(["vector"] if self._names.vectors else [])]
         for ids in parts(passage_ids, _BATCH):
@@ -144,13 +118,13 @@ class _Step:
             numbers = sorted({number for row in rows for number in row["words"] if number})
             keys = self._learn("number", numbers)
             for row in rows:
-                self._passages -= 1
-                self._length -= int(row["length"])
-                self._more.subtract(keys[number] for number in row["words"] if number)
-                if row["embedded"]:
-                    chinese = _IN_CHINESE in row["tokens"]
-                    self._sums.remove(np.asarray(row["vector"], np.float64), chinese=chinese)
+                vector = np.asarray(row["vector"], np.float64) if row["embedded"] else None
+                held = [keys[number] for number in row["words"] if number]
+                self._count_out(int(row["length"]), held, row["tokens"], vector)
             self._gone += [row["passage_id"] for row in rows if row["passage_id"] not in again]
+
+    def _look_up(self, keys: Sequence[str]) -> None:
+        self._learn("term", keys)
 
     def _learn(self, field: str, values: Sequence[Any]) -> Mapping[int, str]:
         """Look words up; digests by number."""
@@ -160,28 +134,11 @@ class _Step:
         return {int(row["number"]): row["term"] for row in rows}
 
     def _put(self, added: Sequence[Change]) -> None:
-        counted = [Counter(_terms(change)) for change in added]
-        self._number({key for counts in counted for key in counts})
-        self._passages += len(added)
-        self._length += sum(counts.total() for counts in counted)
-        mean = max(1.0, self._length / self._passages)
-        self._least = min(self._least or mean, mean)
-        rows = []
-        for change, counts in zip(added, counted, strict=True):
-            self._more.update(counts.keys())
-            length = counts.total()
-            words = {self._known[key][0]: weighed(often, length, mean) for key, often in counts.items()}
-            rows.append(self._row(change, length, mean, words))
+        counted, mean = self._count_in(added)
+        rows = [self._row(change, counts, mean) for change, counts in zip(added, counted, strict=True)]
         self._session.put(self._names.passages, rows)
 
-    def _number(self, keys: set[str]) -> None:
-        """Learn the numbers of terms, giving one to those that are new."""
-        self._learn("term", sorted(keys - self._known.keys()))
-        for key in sorted(keys - self._known.keys()):
-            self._terms += 1
-            self._known[key] = self._terms, 0
-
-    def _row(self, change: Change, length: int, mean: float, words: Mapping[int, float]) -> dict[str, Any]:
+    def _row(self, change: Change, counts: Mapping[int, int], mean: float) -> dict[str, Any]:
         row = change.row
         assert row is not None
         held = tokens(row)
@@ -195,6 +152,7 @@ class _Step:
                 ),
                 component="engine milvus",
             )
+        length = sum(counts.values())
         return {
             "passage_id": row.passage_id,
             "source": token("source_id", row.source_id),
@@ -207,7 +165,7 @@ class _Step:
             "length": length,
             "mean": mean,
             "embedded": row.vector is not None and self._names.vectors > 0,
-            "words": words or _WORDLESS,
+            "words": {number: weighed(often, length, mean) for number, often in counts.items()} or _WORDLESS,
             **self._vector(row),
         }
 
@@ -217,26 +175,5 @@ class _Step:
             return {}
         if row.vector is None:
             return {"vector": [0.0] * dimension}
-        if len(row.vector) != dimension:
-            raise VectorRejected(
-                msg(
-                    "the vector of passage {passage_id} has {count} dimensions, the index {dimension}",
-                    passage_id=row.passage_id,
-                    count=len(row.vector),
-                    dimension=dimension,
-                ),
-                component="engine milvus",
-            )
-        self._sums.add(row.vector, chinese=row.language == CHINESE)
+        self._count_vector(row, dimension)
         return {"vector": np.asarray(row.vector, np.float32).tolist()}
-
-
-def _terms(change: Change) -> list[str]:
-    assert change.row is not None
-    return [digest(term) for term in passage_terms(change.row.heading_text, change.row.text)]
-
-
-def _batched(changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
-    left = iter(changes)
-    while batch := tuple(itertools.islice(left, _BATCH)):
-        yield batch

@@ -8,30 +8,27 @@ leave out from then on; only now are they deleted. The next writer undoes an unf
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, VectorRejected, msg
+from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
-from wenyuan.core.scoring.vector_sums import CHINESE
-from wenyuan.core.text.analysis import passage_terms
 from wenyuan.engines.index_mark import check_same
+from wenyuan.engines.index_step import IndexStep, in_batches
 from wenyuan.engines.opensearch.conditions import ordered, there
 from wenyuan.engines.opensearch.indices import IndexNames
 from wenyuan.engines.opensearch.marks import ClusterMark, put_mark
 from wenyuan.engines.opensearch.sessions import ClusterSession, parts
 from wenyuan.engines.opensearch.term_numbers import packed, unpacked, vector_of, vector_text
-from wenyuan.engines.term_statistics import digest, weighed
+from wenyuan.engines.term_statistics import weighed
 from wenyuan.engines.value_digests import token, tokens
 
 _STEP = 64  # changes of the catalog
 _BATCH = 500
-_IN_CHINESE = token("language", CHINESE)
 _DRIFT = 1.25
 """How far the mean length may grow before rows that were weighed with less are weighed anew."""
 _DECIMALS = 7  # of a vector in the graph; what it is compared with exactly stands beside it
@@ -59,7 +56,7 @@ def advance(
         return put_mark(session, names.marks, replace(mark, watermark=upto, swept=upto, stamp=feed.stamp(upto)))
     mark = put_mark(session, names.marks, replace(mark, open=True))
     step = _Step(session, names, mark, upto)
-    for batch in _batched(itertools.chain([first], changes)):
+    for batch in in_batches(itertools.chain([first], changes), _BATCH):
         step.take(batch)
     return _swept(session, names, put_mark(session, names.marks, step.end(feed.stamp(upto))))
 
@@ -123,52 +120,25 @@ def _swept(session: ClusterSession, names: IndexNames, mark: ClusterMark) -> Clu
     return put_mark(session, names.marks, replace(mark, swept=mark.watermark, gone=()))
 
 
-class _Step:
-    """What one step adds up to."""
+class _Step(IndexStep[ClusterMark]):
+    """One step on a cluster."""
 
     def __init__(self, session: ClusterSession, names: IndexNames, mark: ClusterMark, upto: int) -> None:
-        self._session, self._names, self._mark, self._upto = session, names, mark, upto
+        super().__init__(mark, upto, session.component)
+        self._session, self._names = session, names
         self._index, self._words = names.passages(mark), names.words(mark)
-        self._gone: list[str] = []
-        self._known: dict[str, tuple[int, int]] = {}  # by digest: number, passages that held it before
-        self._digests: dict[int, str] = {}
-        self._more: Counter[str] = Counter()
-        self._passages, self._length = mark.passages, mark.length
-        self._terms, self._least, self._sums = mark.terms, mark.least, mark.sums
 
     def take(self, batch: Sequence[Change]) -> None:
         added = [change for change in batch if change.row is not None]
-        self._count_out([change.passage_id for change in batch])
+        self._take_out([change.passage_id for change in batch])
         if added:
             self._put(added)
 
     def end(self, stamp: str) -> ClusterMark:
         """The mark that makes it count, once all else is written and can be searched."""
-        self._session.write(
-            f"{self._words}_w",
-            [
-                (key, {"number": number, "held": held + self._more[key], "at": self._upto, "before": held})
-                for key, (number, held) in self._known.items()
-                if self._more[key]
-            ],
-            self._mark.step,
-        )
+        self._session.write(f"{self._words}_w", list(self._counts_of_terms()), self._mark.step)
         self._session.refresh(self._index)
-        made = replace(
-            self._mark,
-            watermark=self._upto,
-            swept=self._mark.swept if self._gone else self._upto,
-            stamp=stamp,
-            passages=self._passages,
-            length=self._length,
-            vectors=int(self._sums.counts.sum()),
-            chinese=int(self._sums.counts[1]),
-            terms=self._terms,
-            least=self._least,
-            open=False,
-            gone=tuple(self._gone),
-            total=self._sums.sums.astype(np.float32).ravel(),
-        )
+        made = self._made(stamp)
         self._check(made)
         return made
 
@@ -194,7 +164,7 @@ class _Step:
             component=self._session.component,
         )
 
-    def _count_out(self, passage_ids: Sequence[int]) -> None:
+    def _take_out(self, passage_ids: Sequence[int]) -> None:
         """Take out of the sums what is removed or comes again."""
         fields = ["passage_id", "length", "counts", "embedded", "tokens", *(["exact"] if self._names.vectors else [])]
         where = {
@@ -208,52 +178,37 @@ class _Step:
         held = [unpacked(row["counts"])[0].tolist() for row in rows]
         keys = self._digests_of({number for numbers in held for number in numbers})
         for row, numbers in zip(rows, held, strict=True):
-            self._passages -= 1
-            self._length -= int(row["length"])
-            self._more.subtract(keys[number] for number in numbers)
-            if row["embedded"]:
-                chinese = _IN_CHINESE in row.get("tokens", ())
-                self._sums.remove(vector_of(row["exact"]).astype(np.float64), chinese=chinese)
+            vector = vector_of(row["exact"]).astype(np.float64) if row["embedded"] else None
+            self._count_out(int(row["length"]), [keys[number] for number in numbers], row.get("tokens", ()), vector)
             self._gone.append(row["_id"])
 
     def _digests_of(self, numbers: set[int]) -> Mapping[int, str]:
         """The digests of terms by their numbers."""
-        asked = sorted(numbers - self._digests.keys())
+        known = {number: key for key, (number, _) in self._known.items()}
+        asked = sorted(numbers - known.keys())
         if asked:
             self._session.refresh(self._words)  # nothing else searches it, so no step does
         for some in parts(asked, 1_000):
             body = {"size": len(some), "query": {"terms": {"number": list(some)}}}
             for hit in self._session.search(self._words, body)["hits"]["hits"]:
                 self._learn(hit["_id"], hit["_source"])
-        return self._digests
+                known[int(hit["_source"]["number"])] = hit["_id"]
+        return known
+
+    def _look_up(self, keys: Sequence[str]) -> None:
+        for key, row in self._session.named(self._words, keys).items():
+            self._learn(key, row)
 
     def _learn(self, key: str, row: Mapping[str, Any]) -> None:
-        if key not in self._known:
-            self._known[key] = int(row["number"]), int(row["held"])
-            self._digests[int(row["number"])] = key
+        self._known.setdefault(key, (int(row["number"]), int(row["held"])))
 
     def _put(self, added: Sequence[Change]) -> None:
-        counted = [Counter(_terms(change)) for change in added]
-        self._number({key for counts in counted for key in counts})
-        self._passages += len(added)
-        self._length += sum(counts.total() for counts in counted)
-        mean = max(1.0, self._length / self._passages)
-        self._least = min(self._least or mean, mean)
-        documents: list[tuple[str, Mapping[str, Any] | None]] = []
-        for change, counts in zip(added, counted, strict=True):
-            self._more.update(counts.keys())
-            numbered = {self._known[key][0]: often for key, often in counts.items()}
-            documents.append((f"{change.passage_id}-{self._upto}", self._row(change, numbered, mean)))
+        counted, mean = self._count_in(added)
+        documents = [
+            (f"{change.passage_id}-{self._upto}", self._row(change, counts, mean))
+            for change, counts in zip(added, counted, strict=True)
+        ]
         self._session.write(f"{self._index}_w", documents, self._mark.step)
-
-    def _number(self, keys: set[str]) -> None:
-        """Learn the numbers of terms, giving one to those that are new."""
-        for key, row in self._session.named(self._words, sorted(keys - self._known.keys())).items():
-            self._learn(key, row)
-        for key in sorted(keys - self._known.keys()):
-            self._terms += 1
-            self._known[key] = self._terms, 0
-            self._digests[self._terms] = key
 
     def _row(self, change: Change, counts: Mapping[int, int], mean: float) -> dict[str, Any]:
         row = change.row
@@ -280,31 +235,10 @@ class _Step:
         dimension = self._names.vectors
         if not dimension or row.vector is None:
             return {"embedded": False}
-        if len(row.vector) != dimension:
-            raise VectorRejected(
-                msg(
-                    "the vector of passage {passage_id} has {count} dimensions, the index {dimension}",
-                    passage_id=row.passage_id,
-                    count=len(row.vector),
-                    dimension=dimension,
-                ),
-                component=self._session.component,
-            )
-        self._sums.add(row.vector, chinese=row.language == CHINESE)
+        self._count_vector(row, dimension)
         return {"embedded": True, **_vector_fields(row.vector)}
 
 
 def _vector_fields(vector: Any) -> dict[str, Any]:
     rounded = np.round(np.asarray(vector, np.float64), _DECIMALS)
     return {"vector": rounded.tolist(), "exact": vector_text(vector)}
-
-
-def _terms(change: Change) -> list[str]:
-    assert change.row is not None
-    return [digest(term) for term in passage_terms(change.row.heading_text, change.row.text)]
-
-
-def _batched(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
-    left = iter(changes)
-    while batch := tuple(itertools.islice(left, _BATCH)):
-        yield batch
