@@ -195,9 +195,7 @@ class SourceRun:
         Raises:
             DocumentRejected: it could not be read to its end, and its name would have to change: all of it stays as it was.
         """
-        for version in self._versions.get(
-            holding.uri, ()
-        ):  # what one of them says is known of the name that all have
+        for version in self._versions.get(holding.uri, ()):  # what one says is known of the name that all have
             stamp = self._live.get(self._address(version.uri), (0, ""))[1]
             if not stamp or not self.how.has(stamp):
                 with suppress(DocumentRejected, OSError):

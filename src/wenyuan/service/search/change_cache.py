@@ -19,7 +19,7 @@ from wenyuan.core.text.synonyms import Synonym
 
 class Record(ChangeFeed, Protocol):
     """The reads that a search needs, from the current catalog (`catalog.catalog.Catalog`) or from a past state of it
-    (`audit.past.RecordAt`).
+    (`audit.past_library.RecordAt`).
     """
 
     def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]: ...
