@@ -32,6 +32,19 @@ ABOUT = {
 }
 SHOWN = {"en": "Files shown", "zh": "所示文件"}
 OTHER = {"en": "Other pages", "zh": "其他页面"}
+SEARCH_IN_CHINESE = {
+    '"Close search"': '"关闭搜索"',
+    '"Filters"': '"筛选"',
+    'placeholder:"Search"': 'placeholder:"搜索"',
+    '"aria-label":"Search"': '"aria-label":"搜索"',
+    '"Search results"': '"搜索结果"',
+    '"result":"results"': '"个结果":"个结果"',
+    '"No results"': '"没有找到"',
+    '"Loading search\\u2026"': '"正在载入…"',
+    '"Search is unavailable. Reload the page to try again."': '"无法搜索，请重新载入页面。"',
+}
+"""What the scripts of Zensical say in English whatever the language of the site; each must stand in them."""
+
 _PIECE = re.compile(
     r"(?P<fence>^(?P<mark> *(`{3,}|~{3,}))[^\n]*\n.*?^(?P=mark)[`~]*[ \t]*$)"
     r"|(?P<link>(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^)\s]+)\))"
@@ -230,7 +243,6 @@ def configuration(language: str, nav: list[Any], both: list[str]) -> dict[str, A
                 "navigation.tabs",
                 "navigation.sections",
                 "navigation.top",
-                "content.code.copy",
                 "search.highlight",
             ],
         },
@@ -266,6 +278,24 @@ def index(language: str, pages: dict[str, list[Page]]) -> str:
         lines += ["", f"## {tab}", ""]
         lines += [f"- [{title_of(page)}]({relative(page.address + '.md', front)})" for page in found]
     return "\n".join(lines) + "\n"
+
+
+def without_empty_heads(site: Path) -> None:
+    """A table whose columns have no names has cells for them, no headings: a screen reader would announce nothing."""
+    for file in site.rglob("*.html"):
+        text = file.read_text("utf-8")
+        file.write_text(re.sub(r"<th([^>]*)></th>", r"<td\1></td>", text), "utf-8")
+
+
+def translated(site: Path) -> None:
+    """Say in Chinese what the search says."""
+    (file,) = site.glob("assets/javascripts/bundle.*.js")
+    text = file.read_text("utf-8")
+    for english, chinese in SEARCH_IN_CHINESE.items():
+        if english not in text:
+            raise SystemExit(f"Zensical's scripts do not say {english} any more: see SEARCH_IN_CHINESE")
+        text = text.replace(english, chinese)
+    file.write_text(text, "utf-8")
 
 
 def built(language: str, config: dict[str, Any], zensical: Path) -> None:
@@ -311,12 +341,16 @@ def main() -> None:
         shutil.copytree(PARTS / "assets", stage / language / "assets", dirs_exist_ok=True)
         built(language, configuration(language, nav, both), Path(sys.executable).parent / "zensical")
         if language == "zh":
+            translated(site / "zh")
             (site / "zh" / "404.html").unlink()  # a host of files knows one, that of the root
         (twins / ("zh" if language == "zh" else "") / "llms.txt").write_text(index(language, listed), "utf-8")
+    without_empty_heads(site)
     shutil.copytree(twins, site, dirs_exist_ok=True)
     faults = check_site.faults(
         site, HOME, [page.source for page in pages], {p.address: p.source for p in (*pages, *added)}
     )
+    texts = sorted({page.source for page in (*pages, *added) if page.source.suffix == ".md"})
+    faults += check_site.misspelled(texts, HOME, PARTS / "known_words.txt", PARTS / "wrong_words.zh.tsv")
     for fault in faults:
         print(fault)
     if faults:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -136,6 +138,19 @@ def without_twin(sources: dict[str, Path], site: Path) -> Iterator[str]:
             yield f"{address} has no twin"
         elif inner != "index" and f"]({inner}.md)" not in index.read_text("utf-8"):
             yield f"{address} is not in {index.relative_to(site)}"
+
+
+def misspelled(files: list[Path], home: Path, words: Path, wrong: Path) -> Iterator[str]:
+    """English words that are spelled wrongly, by codespell's list and those that we use in another sense; Chinese ones by ours."""
+    command = [Path(sys.executable).parent / "codespell", "--ignore-words", words, *(home / file for file in files)]
+    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    yield from (line.removeprefix(f"{home}/") for line in said.stdout.splitlines())
+    if said.stderr:
+        yield f"codespell: {said.stderr}"
+    pairs = [line.split("\t") for line in wrong.read_text("utf-8").splitlines()]
+    for file in files:
+        for number, line in enumerate((home / file).read_text("utf-8").splitlines(), 1):
+            yield from (f"{file}:{number}: {bad} ==> {good}" for bad, good in pairs if bad in line)
 
 
 def faults(site: Path, home: Path, navigated: list[Path], sources: dict[str, Path]) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -109,3 +110,12 @@ def test_what_a_text_has_is_counted_as_github_reads_it() -> None:
     """Headings, items, rows, blocks of code."""
     counted = check_site.intended("# A\n\n1. b\n   - c\n\n| d |\n|---|\n| e |\n\n```\n# f\n```\n")
     assert counted == Counter(heading=1, li=2, tr=2, pre=1)
+
+
+def test_chinese_words_that_are_written_wrongly_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the list, with its line; codespell is asked for the English ones where the site is built."""
+    wrong = HOME / "scripts" / "documentation_site" / "wrong_words.zh.tsv"
+    (tmp_path / "a.md").write_text("# 甲\n\n登陆之后\n", "utf-8")
+    quiet = SimpleNamespace(stdout="", stderr="")
+    monkeypatch.setattr(check_site.subprocess, "run", lambda *_, **__: quiet)
+    assert list(check_site.misspelled([Path("a.md")], tmp_path, wrong, wrong)) == ["a.md:3: 登陆 ==> 登录"]

@@ -65,7 +65,7 @@ def apply(
     }
     terminal.show(terminal.text("would_apply" if dry_run else "applied", **counts))
     if not dry_run and any(entry.kind == "source" for entry in (*made.added, *made.changed_entries)):
-        terminal.show(terminal.text("made_next", command="wenyuan refresh --due"))
+        terminal.show(terminal.text("made_next", command="wenyuan refresh --all"))
     for outcome in outcomes:
         show_outcome(terminal, outcome)
     raise typer.Exit(code)

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,27 @@ def test_nothing_comes_from_another_host(page: Any, served: str) -> None:
     for address in ("index.html", "zh/index.html", "explanation/scoring.html", "zh/console.html"):
         page.goto(f"{served}{address}", wait_until="networkidle")
     assert {address for address in asked if not address.startswith((served, "data:", "blob:"))} == set()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["index.html", "zh/index.html", "reference/errors.html", "zh/tutorials/five-minutes.html", "settings.html"],
+)
+def test_pages_are_accessible(page: Any, served: str, address: str) -> None:
+    """axe finds nothing on a wide and on a narrow window, in both lights; the page is no wider than the window."""
+    page.goto(f"{served}{address}")
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+    found = {}
+    for size, scheme in (("phone", "light"), ("desktop", "light"), ("desktop", "dark")):
+        page.set_viewport_size(chromium.SIZES[size])
+        page.emulate_media(color_scheme=scheme)
+        page.reload()
+        page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+        page.evaluate("document.getAnimations().forEach((fading) => fading.finish())")
+        violations = page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations.map("
+            "(one) => [one.id, one.nodes.length, one.nodes.slice(0, 2).map((node) => node.html.slice(0, 160))]))"
+        )
+        if violations or page.evaluate("document.documentElement.scrollWidth") > chromium.SIZES[size]["width"]:
+            found[f"{size}, {scheme}"] = violations or "wider than the window"
+    assert found == {}
