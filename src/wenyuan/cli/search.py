@@ -42,6 +42,14 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         date | None, typer.Option(parser=day, metavar="DATE", help="What was in force that day.")
     ] = None,
     filter_by: Annotated[str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields.")] = None,
+    strictness: Annotated[
+        str | None,
+        typer.Option(
+            "--abstain",
+            metavar="STRICTNESS",
+            help="How likely there must be an answer: off, lenient, normal, strict.",
+        ),
+    ] = None,
     rewrite: RewriteOption = False,
     history: HistoryOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="How each score came about.")] = False,
@@ -59,6 +67,8 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     condition = _condition(filter_by)
     turns = conversation(history_in(history), wanted=rewrite)
     context: dict[str, Any] = {"nearest": True}
+    if strictness is not None:
+        context["abstain"] = strictness
     if turns is not None:
         context |= {"rewrite": True, "history": [turn._asdict() for turn in turns]}
     with opened(terminal) as found:

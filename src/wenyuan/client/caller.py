@@ -164,7 +164,7 @@ class Client(RulesCalls, DocumentCalls):
 
         Args:
             context: Background of the query. With ``"nearest": True``, `Fragments.nearest` is the nearest passage where an answer
-                is too unlikely.
+                is too unlikely; ``"abstain"`` (off, lenient, normal, strict) says how likely there must be one.
             domain: Only sources of this knowledge domain.
             filter: Only passages that meet it: ``{"metadata.year": {"ge": 2024}}``, joined by AND; "and", "or", "not".
             min_trust: Only sources that are trusted so much, 1 to 5.
@@ -199,7 +199,7 @@ class Client(RulesCalls, DocumentCalls):
 
         Args:
             members: ``min_trust``, ``filters``, ``summary``, ``as_of``, ``source_document_uri``, ``task_id``,
-                ``limit``, ``nearest``, ``rewrite``, ``history``; the service refuses any other.
+                ``limit``, ``nearest``, ``abstain``, ``rewrite``, ``history``; the service refuses any other.
 
         Raises:
             InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`.

@@ -33,6 +33,7 @@ async def search(visit: Visit) -> Response:
         "answer": None,
         "refused": None,
         "strictness": [],
+        "strictnesses": tuple(ABSTAIN),
         **choice,
     }
     shown["may_keep"] = not visit.token or bool(visit.rights & {"registry", "admin"})
@@ -111,7 +112,12 @@ def asked(form: Form) -> dict[str, Any]:
         body["limit"] = limit
     if form.all("source"):
         body["filters"] = {"source_id": form.all("source")}
-    named = {"agent_id": form["agent"], "min_trust": form.number("trust"), "as_of": form["as_of"]}
+    named = {
+        "agent_id": form["agent"],
+        "abstain": form["abstain"],
+        "min_trust": form.number("trust"),
+        "as_of": form["as_of"],
+    }
     return body | {name: value for name, value in named.items() if value not in (None, "")}
 
 

@@ -19,7 +19,7 @@ RESTRICTIONS = ("domain", "filter", "min_trust", "agent_id")
 """Keys of a context that restrict what is searched."""
 KNOWN = (
     *RESTRICTIONS, "as_of", "source_document_uri", "task_id", "chapter", "engineering_type", "processes", "parameters",
-    "rewrite", "history", "nearest",
+    "rewrite", "history", "nearest", "abstain",
 )  # fmt: skip
 APPLIED = "restrictions"
 """Key of a fragment's metadata: the names of the restrictions that were applied."""

@@ -12,6 +12,7 @@ from wenyuan.core.filters import And, Filter, parse_filter
 from wenyuan.core.model import MAX_RESULTS, RetrievalRequest
 from wenyuan.core.query_rewriting import conversation
 from wenyuan.core.restrictions import faults_of, restrictions_of
+from wenyuan.core.scoring.answerable import ABSTAIN
 from wenyuan.service.query import Query
 from wenyuan.service.rules.unified import MAX_PROCESSES
 from wenyuan.settings import RulesSettings
@@ -44,13 +45,11 @@ def query_of(request: RetrievalRequest, settings: RulesSettings | None = None) -
             as_of = date.fromisoformat(day)
         except (TypeError, ValueError):
             faults.append(Fault("context.as_of", msg("is {value}, not a date like 2026-11-21", value=repr(day))))
-    rewrite, turns = context.get("rewrite", False), None
-    if not isinstance(rewrite, bool):
-        faults.append(Fault("context.rewrite", "must be true or false"))
-    nearest = context.get("nearest")
-    if not isinstance(nearest, bool | None):
-        faults.append(Fault("context.nearest", "must be true or false"))
-    if rewrite is True:  # else a key named history is one of those that callers may add, and is not looked at
+    faults += _way_faults(context)
+    turns = None
+    if (
+        context.get("rewrite") is True
+    ):  # else a key named history is one of those that callers may add, and is not looked at
         try:
             turns = conversation(context.get("history"), wanted=True, place="context.history")
         except InvalidRequest as error:
@@ -71,8 +70,22 @@ def query_of(request: RetrievalRequest, settings: RulesSettings | None = None) -
         processes=None if processes is None else tuple(processes),
         parameters=context.get("parameters") or {},
         conversation=turns,
-        nearest=bool(nearest),
+        nearest=bool(context.get("nearest")),
+        abstain=context.get("abstain") or "",
     )
+
+
+def _way_faults(context: Mapping[str, Any]) -> list[Fault]:
+    """Faults in ``rewrite``, ``nearest`` and ``abstain``, which say how a question is answered."""
+    faults = []
+    if not isinstance(context.get("rewrite", False), bool):
+        faults.append(Fault("context.rewrite", "must be true or false"))
+    if not isinstance(context.get("nearest"), bool | None):
+        faults.append(Fault("context.nearest", "must be true or false"))
+    strictness = context.get("abstain")
+    if strictness is not None and not (isinstance(strictness, str) and strictness in ABSTAIN):
+        faults.append(Fault("context.abstain", msg("must be one of {expected}", expected=", ".join(ABSTAIN))))
+    return faults
 
 
 def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:

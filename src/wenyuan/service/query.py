@@ -11,6 +11,7 @@ from wenyuan.core.filters import Filter, Scope
 from wenyuan.core.json_values import described
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
+from wenyuan.core.scoring.answerable import Strictness
 
 if TYPE_CHECKING:
     from wenyuan.core.query_rewriting import Turn
@@ -62,6 +63,7 @@ class Query:
         conversation: What was said before a question that is still to be reworded; None where it is not to be.
         rewriting: What came of that.
         follow_up: A query for what the passages lacked according to the judge, which is searched, too (`FollowUp`).
+        abstain: Takes the place of the setting `search.abstain`; ``""`` for the setting.
         nearest: Whether the nearest passage is wanted where nothing is given, see `SearchAnswer.nearest`.
     """
 
@@ -84,6 +86,7 @@ class Query:
     rewriting: Rewriting | None = None
     follow_up: str = ""
     nearest: bool = False
+    abstain: Strictness | Literal[""] = ""
 
     @property
     def texts(self) -> tuple[str, ...]:

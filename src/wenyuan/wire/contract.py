@@ -18,6 +18,7 @@ from wenyuan.core.errors import MOST_CHARS, MOST_DEPTH, MOST_PARTS, Fault, Inval
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS, Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.query_rewriting import MOST_TURNS
 from wenyuan.core.restrictions import faults_of
+from wenyuan.core.scoring.answerable import Strictness
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, safe_key, said_of, walk
 
 # The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
@@ -58,6 +59,12 @@ NEAREST = (
 )
 
 
+ABSTAIN = (
+    "How likely there must be an answer, in place of the setting `search.abstain`; who is bound to an agent may only be stricter "
+    "than that."
+)
+
+
 class TurnShape(BaseModel):
     """A turn of the conversation before a question."""
 
@@ -88,6 +95,7 @@ class ContextShape(BaseModel):
         None, min_length=1, max_length=200, description="Only what this agent may see, as it trusts it."
     )
     nearest: bool | None = Field(None, description=NEAREST)
+    abstain: Strictness | None = Field(None, description=ABSTAIN)
     rewrite: bool = Field(False, description=REWRITE)
     history: Any = Field(
         None, description=f"{HISTORY} Each is a `Turn`: its role, user or assistant, and its text. Else ignored."

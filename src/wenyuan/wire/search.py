@@ -13,9 +13,10 @@ from wenyuan.core.access import AUTO, CONFIDENCE, MAX_DOMAINS, MAX_TOP_K
 from wenyuan.core.errors import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.query_rewriting import MOST_TURNS
+from wenyuan.core.scoring.answerable import Strictness
 from wenyuan.service.context import MAX_EXTRA_QUERIES
 from wenyuan.service.query import LegReport
-from wenyuan.wire.contract import HISTORY, NEAREST, REWRITE, MayFail, TurnShape, no_default
+from wenyuan.wire.contract import ABSTAIN, HISTORY, NEAREST, REWRITE, MayFail, TurnShape, no_default
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
 #
@@ -91,6 +92,7 @@ class SearchRequestShape(Strict):
     task_id: Text | None = None
     limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Passages in all, where no domain is named.")
     nearest: bool = Field(False, description=NEAREST)
+    abstain: Strictness | None = Field(None, description=ABSTAIN)
     rewrite: bool = Field(False, description=REWRITE)
     history: History = Field(None, description=HISTORY)
 

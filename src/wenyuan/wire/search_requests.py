@@ -90,6 +90,7 @@ def search_from_wire(payload: object) -> SearchRequest:
         summary=body.summary,
         conversation=conversation_of(body),
         nearest=body.nearest,
+        abstain=body.abstain,
     )
 
 

@@ -25,11 +25,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 VERSION = 6
 """Changes with the form or its numbers; recorded with every answer."""
 
-ABSTAIN = {"off": 0.0, "lenient": 0.6, "normal": 0.75, "strict": 0.88}
+Strictness = Literal["off", "lenient", "normal", "strict"]
+ABSTAIN: Mapping[str, float] = {"off": 0.0, "lenient": 0.6, "normal": 0.75, "strict": 0.88}
 """The least probability that there is an answer, by `search.abstain`, chosen by what each costs: an answer that is withheld
 is the worse error. What each keeps and refuses is in docs/explanation/scoring.md."""
 

@@ -68,6 +68,7 @@ def request_of(query: Query) -> dict[str, Any]:
         **({"follows": True} if query.rewriting is not None and query.rewriting.follows else {}),
         **({"follow_up": query.follow_up} if query.follow_up else {}),
         **({"nearest": True} if query.nearest else {}),
+        **({"abstain": query.abstain} if query.abstain else {}),
     }
 
 
@@ -95,6 +96,7 @@ def query_of(request: Mapping[str, Any]) -> Query:
         rewriting=_rewriting_of(request),
         follow_up=request.get("follow_up", ""),
         nearest=request.get("nearest", False),
+        abstain=request.get("abstain", ""),
     )
 
 

@@ -21,7 +21,7 @@ from wenyuan.service.query import Confidence, FollowUp, LegReport, Rewriting
 _ERROR_CHARS = 300
 _MOST_SOURCES = 64  # named in one record; beyond, their digest stands for them
 _SHOWN_OF_REQUEST = ("limit", "max_results", "agent_id", "task_id", "min_trust", "top_k", "as_of", "token_budget",
-                     "allow_low_trust")  # fmt: skip
+                     "allow_low_trust", "abstain")  # fmt: skip
 _FRAGMENT = ("ref", "passage_id", "sha256", "score", "trust", "quoted_chars", "source_id", "uri")
 
 

@@ -79,9 +79,15 @@ def asked_questions(records: Iterable[AuditRecord]) -> list[AuditedQuestion]:
     """The questions of records, oldest first; records of one question's parts are one question."""
     parts: dict[str, list[AuditRecord]] = {}
     for record in records:
-        if not record.erasure and record.record.get("door") != _OF_PROCESSES:
+        if not record.erasure and record.record.get("door") != _OF_PROCESSES and not _was_strict(record.record):
             parts.setdefault(record.record.get("part_of") or record.audit_id, []).append(record)
     return [_united(of) for of in parts.values()]
+
+
+def _was_strict(record: Mapping[str, Any]) -> bool:
+    """Whether nothing was given to a request that was stricter than the library is: that says nothing of what it lacks."""
+    reached = record.get("floor") or {}
+    return not record.get("fragments") and reached.get("least", 0.0) > reached.get("usual", 1.0)
 
 
 def _united(records: Sequence[AuditRecord]) -> AuditedQuestion:

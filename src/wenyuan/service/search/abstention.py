@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from heapq import nlargest
 from typing import NamedTuple
 
-from wenyuan.core.errors import msg
+from wenyuan.core.errors import NotPermitted, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Encoder, Engine
@@ -45,6 +46,16 @@ from wenyuan.settings import SearchSettings
 
 _CODE_HITS = 10  # passages in which a code or a thing is looked for that none of the first has
 _MOSTLY = 0.5  # the share of what the question says that is missing at least where missing things are told
+
+
+_BY_SETTING = (
+    "there is hardly an answer in what was searched: probability {probability}, below the "
+    "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}"
+)
+_BY_REQUEST = (
+    "there is hardly an answer in what was searched: probability {probability}, below the "
+    "{least} that the request asks for (abstain={abstain}); the nearest passage scores {score}"
+)
 
 
 class Verdict(NamedTuple):
@@ -91,6 +102,34 @@ class Abstention:
         # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
         usual = ("hybrid",) if self.measured else ("other", "keyword-only")
         self._models = [MODELS[mode] for mode in (("keyword-only",) if encoder is None else usual)]
+        self._requested = False
+
+    def at(self, strictness: str) -> Abstention:
+        """The same at the strictness that a request names, which takes the place of both settings; ``""`` for the library's own."""
+        if not strictness:
+            return self
+        other = copy(self)
+        other._settings = self._settings.model_copy(update={"abstain": strictness, "floor": None})
+        other.least, other._requested = ABSTAIN[strictness], True
+        return other
+
+    def check_narrower(self, strictness: str) -> None:
+        """Check that a strictness is no laxer than the library's own.
+
+        Raises:
+            NotPermitted: it is, or it cannot be compared with `search.floor`.
+        """
+        if not strictness or (self.floor is None and ABSTAIN[strictness] >= ABSTAIN[self._settings.abstain]):
+            return
+        own = f"search.floor={self.floor}" if self.floor is not None else f"search.abstain={self._settings.abstain}"
+        raise NotPermitted(
+            msg("the library answers at {own}; who asks for an agent may only be stricter, not {abstain}", own=own, abstain=strictness)
+        )  # fmt: skip
+
+    @property
+    def floor(self) -> float | None:
+        """The least score of `search.floor`; None where probabilities decide."""
+        return self._settings.floor
 
     def verdict(
         self,
@@ -190,9 +229,9 @@ class Abstention:
 
     def _refusal(self, probability: float, score: float, missing: Sequence[str]) -> str:
         abstain = self._settings.abstain
+        template = _BY_REQUEST if self._requested else _BY_SETTING
         said = msg(
-            "there is hardly an answer in what was searched: probability {probability}, below the "
-            "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}",
+            template,
             probability=f"{probability:.3f}",
             least=f"{self.least:.2f}",
             abstain=abstain,
@@ -202,7 +241,7 @@ class Abstention:
             said = msg("nothing that was searched has {codes}; {said}", codes=", ".join(missing), said=said)
         return (
             said
-            if abstain == "lenient"
+            if ABSTAIN[abstain] <= ABSTAIN["lenient"]
             else msg("{said}; lenient asks for {lenient}", said=said, lenient=f"{ABSTAIN['lenient']:.2f}")
         )
 

@@ -86,17 +86,19 @@ class OwnSearch:
 
     def _searched(self, context: SearchContext, question: AnalysedQuery) -> Searched:
         """Search for one wording of the question."""
-        query, profile, floor = context.query, context.profile, self._settings.floor
+        query, profile = context.query, context.profile
+        abstention = self._abstention.at(query.abstain)
+        floor = abstention.floor
         found, ranked, copies = self._candidates(context, question, floor)
         coverage = Coverage(question.subject, question.script, question.meant)
         coverage.compare([passage for _, passage in ranked[:FIRST]])
         bounds = coverage, context.scope, context.deadline
-        verdict = self._abstention.verdict(question, found, ranked, *bounds)
+        verdict = abstention.verdict(question, found, ranked, *bounds)
         why = verdict.why
         if query.nearest and floor and not ranked and len(found.candidates.scores):
             found, ranked, copies = self._candidates(context, question, None)  # what lies below it can be the nearest
             if ranked:
-                verdict = self._abstention.verdict(question, found, ranked, *bounds)
+                verdict = abstention.verdict(question, found, ranked, *bounds)
         if ranked and (query.nearest or not why):
             copied = [copy.passage_id for same in copies.values() for copy in same]
             words = word_matches(ranked, coverage)

@@ -201,7 +201,7 @@ class Retriever:
             passages=passages,
             nearest=None if ranked else own.nearest,
             mode=self.mode,
-            floor=self._abstention.least,
+            floor=self._abstention.at(query.abstain).least,
             answerable=own.answerable if scope.sources else None,
             missing_terms=own.missing,
             calibrated=self._abstention.measured,
@@ -209,7 +209,7 @@ class Retriever:
             generation=change,
             scope=replace(scope, hidden=None),  # an answer may be kept, and rights are asked anew
             trusts=context.trusts,
-            floors=profile.recorded,
+            floors=self._floors_of(profile, query),
             reason="" if ranked else WITHHELD if found else own.why,
             stale=self.stale(),
             stale_by=self._record.lag(change) if change < context.latest else 0.0,
@@ -222,6 +222,17 @@ class Retriever:
             rewriting=query.rewriting,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
+
+    def _floors_of(self, profile: CollectionProfile, query: Query) -> Mapping[str, float]:
+        """What an answer had to reach, for the audit; by a request's own strictness, and then by the library's (``usual``), too."""
+        if not query.abstain:
+            return profile.recorded
+        least = self._abstention.at(query.abstain).least
+        return {**profile.recorded, "least": least, "usual": self._abstention.least}
+
+    def check_narrower(self, strictness: str) -> None:
+        """NotPermitted where a strictness is laxer than the library's, see `Abstention.check_narrower`."""
+        self._abstention.check_narrower(strictness)
 
     def _context(self, query: Query, deadline: Deadline) -> tuple[SearchContext, Sequence[Source]]:
         """What the stages share, and the sources elsewhere that are to be asked, too."""

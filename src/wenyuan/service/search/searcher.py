@@ -28,6 +28,7 @@ from wenyuan.core.learning_records import KeptTuning
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, until
 from wenyuan.core.query_rewriting import Turn
+from wenyuan.core.scoring.answerable import Strictness
 from wenyuan.core.scoring.auto_cut import auto_cut
 from wenyuan.core.scoring.copies import distinct
 from wenyuan.core.scoring.formula import BRIDGE
@@ -115,6 +116,7 @@ class SearchRequest:
             sentences, which `service.generation` checks.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
         own: Only the library's own sources, none that is asked elsewhere.
+        abstain: How likely there must be an answer, in place of the setting; None for the setting. For an agent it may only be stricter.
         nearest: Whether to show the nearest passage of a domain in which nothing is given, see `SearchResult.nearest`.
         conversation: See `core.query_rewriting.conversation`: where it is not None, a language model says the question in other
             words, which are asked, too.
@@ -134,6 +136,7 @@ class SearchRequest:
     rules: Literal["within", "beside", "none"] = "within"
     own: bool = False
     nearest: bool = False
+    abstain: Strictness | None = None
     conversation: tuple[Turn, ...] | None = None
     rewriting: Rewriting | None = None
 
@@ -300,6 +303,7 @@ class Searcher:
     def _kept_or_found(self, request: SearchRequest, principal: Principal, deadline: Deadline) -> SearchResult:
         generation = self._catalog.seq()
         agent = self.agent_of(request.agent_id, principal)
+        self.check_strictness(request.abstain or "", principal)
         min_trust = max(request.min_trust, agent.min_trust if agent else 1)
         registry = self._retriever.registry(generation, deadline)
         areas = self._areas(request, agent, registry)
@@ -311,7 +315,7 @@ class Searcher:
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, near, told, bool(request.summary), request.rules,
-            request.nearest, "" if hidden is None else hidden.digest, self._catalog.conflicts_version(),
+            request.nearest, request.abstain, "" if hidden is None else hidden.digest, self._catalog.conflicts_version(),
             None if request.rewriting is None else (request.rewriting.wordings, request.rewriting.follows, request.rewriting.error),
         )  # fmt: skip
         led: list[bool] = []
@@ -373,6 +377,15 @@ class Searcher:
     def _agent(self, agent_id: str) -> Agent:
         with self._retriever.in_time():
             return self._catalog.agent(agent_id)
+
+    def check_strictness(self, strictness: str, principal: Principal) -> None:
+        """Check that who is bound to an agent asks for no laxer strictness than the library's.
+
+        Raises:
+            NotPermitted: it does: a request narrows what an agent is given, and never widens it.
+        """
+        if principal.agent_id is not None:
+            self._retriever.check_narrower(strictness)
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A contract query, narrowed to what the principal's agent may see."""
@@ -553,6 +566,7 @@ def _query(
         rules=request.rules,
         rewriting=request.rewriting,
         nearest=request.nearest,
+        abstain=request.abstain or "",
     )
 
 
