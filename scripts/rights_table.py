@@ -21,7 +21,7 @@ CHINESE: Mapping[str, str] = {
     "upload": "上传的文件", "readers of documents": "文档的读者", "page picture": "页面图像", "passage": "段落", "document": "文档",
     "source": "来源", "question": "提问", "answer of others": "他人的回答", "rule": "规则", "correction": "更正", "conflict": "矛盾",
     "impact": "改动的影响", "gap": "未答问题", "golden question": "标准问题", "language model": "语言模型", "feedback": "反馈", "synonym": "同义词", "task": "任务画像", "agent": "智能体",
-    "file set aside": "隔离的文件", "key": "密钥", "group": "组", "person": "人员", "audit record": "审计记录",
+    "backup": "备份", "file set aside": "隔离的文件", "key": "密钥", "group": "组", "person": "人员", "audit record": "审计记录",
     "erasure, legal hold": "抹除与法律保留", "metrics": "指标", "description of the server": "服务说明",
 }  # fmt: skip
 HEADS = {

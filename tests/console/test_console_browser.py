@@ -56,6 +56,7 @@ PATHS = {
     "people": "/console/people",
     "health": "/console/health",
     "model": "/console/model",
+    "backups": "/console/backups",
     "sign-in": "/console/sign-in",
     "not-there": "/console/nothing",
 }

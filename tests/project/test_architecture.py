@@ -18,7 +18,7 @@ HOMES = [
     ROOT / "src" / "wenyuan" / "service",
     *(ROOT / "src" / "wenyuan").glob("*/"),
 ]
-MADE = {"quarantine/", "ocr/"}
+MADE = {"quarantine/", "ocr/", "backups/"}
 """Folders of a library."""
 
 

@@ -132,6 +132,7 @@ def at(path: str, **ids: str) -> str:
             "group": "hr",
             "conflict_id": "0" * 16,
             "report_id": "0" * 16,
+            "backup_id": "library-20260101T000000Z",
             "sha256": "0" * 64,
             "erasure_id": "e-none",
             "hold_id": "h-none",

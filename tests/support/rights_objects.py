@@ -27,6 +27,7 @@ OBJECTS: Mapping[str, str] = {
     "synonym": r"\w+ /v1/synonyms(/\S*)?",
     "task": r"\w+ /v1/tasks(/\S*)?",
     "agent": r"\w+ /v1/agents(/\S*)?",
+    "backup": r"\w+ /v1/backups(/\S*)?",
     "file set aside": r"\w+ /v1/quarantine(/\S*)?",
     "key": r"\w+ /v1/keys(/\S*)?",
     "group": r"\w+ /v1/groups(/\S*)?",

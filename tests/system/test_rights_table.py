@@ -35,7 +35,7 @@ GUARDED = sorted((one.method, one.path, one.right) for one in ROUTES if one.righ
 OPEN = sorted((one.method, one.path) for one in ROUTES if one.right is None)
 MADE_UP = dict.fromkeys(
     ("source_id", "agent_id", "key_id", "audit_id", "erasure_id", "hold_id", "gap_id", "digest", "conflict_id", "group", "path", "pack",
-     "profile_id", "vector_store_id", "sha256", "report_id"), "none",
+     "profile_id", "vector_store_id", "sha256", "report_id", "backup_id"), "none",
 ) | dict.fromkeys(
     ("document_id", "passage_id", "correction_id", "number", "page", "node_id", "statement_id", "evaluation_id"), "987654",
 )  # fmt: skip

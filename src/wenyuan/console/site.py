@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wenyuan.console import answer as console_answer
 from wenyuan.console import (
     audit,
+    backups,
     conflicts,
     corrections,
     document_details,
@@ -72,6 +73,7 @@ _AREAS = (
     feedback.PAGES,
     people.PEOPLE_PAGES,
     quarantine.PAGES,
+    backups.PAGES,
     erasures.PAGES,
     gaps.PAGES,
     golden_questions.PAGES,

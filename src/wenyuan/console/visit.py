@@ -212,7 +212,7 @@ class Visit:
     def area(self) -> str:
         """The console section of this page, by its path."""
         first = self.request.url.path.removeprefix("/console/").partition("/")[0]
-        within = {"corrections": "documents", "quarantine": "health", "erasures": "health"}
+        within = {"corrections": "documents", "quarantine": "health", "backups": "health", "erasures": "health"}
         return within.get(first, first)
 
     @property

@@ -33,6 +33,7 @@ from wenyuan.server.route import Route, declared
 from wenyuan.server.routes.answers import Answers
 from wenyuan.server.routes.ask import FragmentRoutes, KnowledgeRoutes
 from wenyuan.server.routes.audit import Audit
+from wenyuan.server.routes.backups import BackupRoutes
 from wenyuan.server.routes.conflicts import ConflictRoutes
 from wenyuan.server.routes.dify import Dify
 from wenyuan.server.routes.document_readers import DocumentReaderRoutes
@@ -97,6 +98,7 @@ _RESOURCES: Mapping[type, Callable[[_Parts], object]] = {
     OriginalRoutes: lambda of: OriginalRoutes(of.library, of.handler, of.book),
     PreviewRoutes: lambda of: PreviewRoutes(of.library, of.handler),
     UploadRoutes: lambda of: UploadRoutes(of.library, of.handler, of.jobs),
+    BackupRoutes: lambda of: BackupRoutes(of.library, of.handler),
     QuarantineRoutes: lambda of: QuarantineRoutes(of.library, of.handler),
     Agents: lambda of: Agents(of.library, of.handler, of.keys_changed),
     Tasks: lambda of: Tasks(of.library, of.handler),

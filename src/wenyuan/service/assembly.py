@@ -49,6 +49,7 @@ from wenyuan.service.learning.feedback import Feedback
 from wenyuan.service.learning.golden_desk import GoldenDesk
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Tuner
+from wenyuan.service.operations.backups import Backups
 from wenyuan.service.operations.change_review import ChangeReview, ReviewThread
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.index_follower import IndexFollower
@@ -273,6 +274,7 @@ def assembled(
         version_restore=VersionRestore(catalog=catalog, uploads=uploads),
         impact=impact,
         impact_reports=ImpactReports(impact),
+        backups=Backups(storage.folder, catalog),
         change_review=review,
         tuner=Tuner(
             settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,

@@ -39,6 +39,7 @@ from wenyuan.service.learning.feedback import Feedback
 from wenyuan.service.learning.golden_desk import GoldenDesk
 from wenyuan.service.learning.sufficiency import JudgeTuner
 from wenyuan.service.learning.tuning import Tuner
+from wenyuan.service.operations.backups import Backups
 from wenyuan.service.operations.change_review import ChangeReview, ReviewThread
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.index_follower import IndexFollower
@@ -108,6 +109,7 @@ class LibraryParts:
     gap_answers: GapAnswers
     impact: Impact
     impact_reports: ImpactReports
+    backups: Backups
     change_review: ChangeReview
     erasures: Erasures
     conflicts: Conflicts
@@ -175,6 +177,7 @@ class LibraryParts:
         self._watch.stop()
         self.comparison.stop()
         self.impact_reports.stop()
+        self.backups.stop()
         if self.health.warmth is not None:
             self.health.warmth.join()
         self._closed = True  # not before: what they are about ends properly

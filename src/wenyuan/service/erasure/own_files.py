@@ -150,7 +150,7 @@ class OwnFiles:
                                 "an upload is under way, or was cut off", component="erasure", hint="wenyuan refresh"
                             )
                         shutil.rmtree(one, ignore_errors=True)
-            for name in ("ocr",):
+            for name in ("ocr", "backups"):
                 if (self.folder / name).is_dir():
                     shutil.rmtree(self.folder / name)
             for partial in (self.folder / "quarantine").glob(".*"):
