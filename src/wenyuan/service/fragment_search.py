@@ -209,7 +209,7 @@ class FragmentSearch:
             NotFound: there is no such agent, or the caller may not ask for it.
             UnknownDomain: there is no such domain, or none that the caller may ask.
         """
-        self.searcher.check_strictness(query.abstain, principal)
+        self.retriever.check_strictness(query.abstain, principal)
         if wanted.agent_id:
             agent = self.searcher.agent_of(wanted.agent_id, principal)
             principal = principal if agent is None else replace(principal, agent_id=agent.agent_id)

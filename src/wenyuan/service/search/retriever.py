@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import EngineUnavailable, msg
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.hidden_documents import HiddenDocuments
@@ -230,9 +231,12 @@ class Retriever:
         least = self._abstention.at(query.abstain).least
         return {**profile.recorded, "least": least, "usual": self._abstention.least}
 
-    def check_narrower(self, strictness: str) -> None:
-        """NotPermitted where a strictness is laxer than the library's, see `Abstention.check_narrower`."""
-        self._abstention.check_narrower(strictness)
+    def check_strictness(self, strictness: str, principal: Principal) -> None:
+        """NotPermitted where who is bound to an agent asks for a laxer strictness than the library's: a request never widens what an
+        agent is given.
+        """
+        if principal.agent_id is not None:
+            self._abstention.check_narrower(strictness)
 
     def _context(self, query: Query, deadline: Deadline) -> tuple[SearchContext, Sequence[Source]]:
         """What the stages share, and the sources elsewhere that are to be asked, too."""

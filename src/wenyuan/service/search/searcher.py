@@ -303,7 +303,7 @@ class Searcher:
     def _kept_or_found(self, request: SearchRequest, principal: Principal, deadline: Deadline) -> SearchResult:
         generation = self._catalog.seq()
         agent = self.agent_of(request.agent_id, principal)
-        self.check_strictness(request.abstain or "", principal)
+        self._retriever.check_strictness(request.abstain or "", principal)
         min_trust = max(request.min_trust, agent.min_trust if agent else 1)
         registry = self._retriever.registry(generation, deadline)
         areas = self._areas(request, agent, registry)
@@ -377,15 +377,6 @@ class Searcher:
     def _agent(self, agent_id: str) -> Agent:
         with self._retriever.in_time():
             return self._catalog.agent(agent_id)
-
-    def check_strictness(self, strictness: str, principal: Principal) -> None:
-        """Check that who is bound to an agent asks for no laxer strictness than the library's.
-
-        Raises:
-            NotPermitted: it does: a request narrows what an agent is given, and never widens it.
-        """
-        if principal.agent_id is not None:
-            self._retriever.check_narrower(strictness)
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A contract query, narrowed to what the principal's agent may see."""
