@@ -289,6 +289,9 @@ def _learn(s: State, method: str, path: str, answer: Any, library: Any) -> None:
         s["document_id"] = answer.json["document_id"]
         passages = library.document_passages(s["document_id"]).passages
         s["passage_id"] = passages[0]["passage_id"]
+    if (method, path) == ("POST", "/v1/backups"):
+        library.backups.stop()
+        s["backup_id"] = library.backups.made()[0].name
     if (method, path) == ("POST", "/v1/impact"):
         s["report_id"] = answer.json["report_id"]
     if (method, path) == ("POST", "/v1/corrections"):

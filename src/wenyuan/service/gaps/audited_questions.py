@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.gaps import REPEAT_SECONDS, FailedQuestion, GapReason, UnansweredQuestion, digest_of
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
 
 _PAGE = 1_000
+_AT = attrgetter("at")
 _SHARED = 0.5
 """Share of its terms that a question has in common with the one before it, where that is asked again in other words."""
+Wording = tuple[str, str, str, str]
+"""The digest of a question, the agent, the caller and the person that it was asked for."""
 AGAIN = "gaps"
 """The door by which open gaps are asked again, for those who asked."""
 _OF_PROCESSES = "infer_rules"
@@ -150,23 +154,45 @@ def unanswered(
         bad: By audit id, whether what was judged of an answer was judged wrong only.
         repeated: Ids of those that were asked again in other words.
     """
-    last: dict[tuple[str, str, str, str], tuple[AuditedQuestion, GapReason | None]] = {}
-    earlier: dict[tuple[str, str, str, str], list[tuple[AuditedQuestion, GapReason]]] = defaultdict(list)
+    of_wording: dict[Wording, list[AuditedQuestion]] = defaultdict(list)
+    for one in asked:
+        of_wording[wording_of(one)].append(one)
+    every = [judged(of, bad, repeated) for of in of_wording.values()]
+    found = [one for open_ones, _ in every for one in open_ones]
+    closed = [one for _, one in every if one is not None]
+    return sorted(found, key=_AT), sorted(closed, key=_AT)
+
+
+def wording_of(one: AuditedQuestion) -> Wording:
+    """What questions share that are judged together."""
+    return one.digest, one.agent, one.caller, one.person
+
+
+def judged(
+    asked: Iterable[AuditedQuestion], bad: Mapping[str, bool], repeated: frozenset[str]
+) -> tuple[list[UnansweredQuestion], UnansweredQuestion | None]:
+    """Of the questions of one wording: those that were not answered well, where it still is not; else the last one, None where it
+    always was.
+
+    Args:
+        asked, bad, repeated: As of `unanswered`.
+    """
+    last: tuple[AuditedQuestion, GapReason | None] | None = None
+    earlier: list[tuple[AuditedQuestion, GapReason]] = []
     for one in asked:
         if one.failed:
             continue
-        key = one.digest, one.agent, one.caller, one.person
         reason = one.lacking
         if reason in (None, "weak"):
             reason = _reason(one, bad, repeated)
-        if reason is None and key in last and _is_as_before(one, *last[key], bad):
+        if reason is None and last is not None and _is_as_before(one, *last, bad):
             continue  # the same answer, which did not do
-        last[key] = one, reason
+        last = one, reason
         if reason and not one.again:
-            earlier[key].append((one, reason))
-    found = [_question(*pair) for key, of in earlier.items() if last[key][1] for pair in of]
-    closed = [_question(*of[-1]) for key, of in earlier.items() if not last[key][1]]
-    return sorted(found, key=lambda question: question.at), closed
+            earlier.append((one, reason))
+    if last is None or not earlier:
+        return [], None
+    return ([_question(*pair) for pair in earlier], None) if last[1] else ([], _question(*earlier[-1]))
 
 
 def _is_as_before(

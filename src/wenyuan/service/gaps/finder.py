@@ -48,9 +48,10 @@ from wenyuan.core.ownership import check_sees_questions, owned_sources
 from wenyuan.core.ports import Deadline
 from wenyuan.core.principals import reading_as
 from wenyuan.service.audit.recorder import AuditRecorder
-from wenyuan.service.gaps.audited_questions import AGAIN, failed_questions, unanswered
+from wenyuan.service.gaps.audited_questions import AGAIN, failed_questions
 from wenyuan.service.gaps.grouped_questions import GroupedQuestions
 from wenyuan.service.gaps.grouping import gaps_of
+from wenyuan.service.gaps.open_questions import OpenQuestions
 from wenyuan.service.gaps.remembered_questions import RememberedQuestions
 from wenyuan.service.search.general_texts import script_of
 from wenyuan.service.search.query_vectors import QueryVectors
@@ -71,6 +72,7 @@ MOST_EMBEDDED = 2_000
 _DAY = 86_400.0
 _BATCH = 64
 _LOOKS = 8  # of different people, agents and days, whose questions are kept while none is added
+_SPANS = 2  # numbers of days for which what came of questions is kept
 _SECONDS = 600.0
 NO_GAP = "wenyuan gaps list"
 """The hint where there is no such gap."""
@@ -113,6 +115,7 @@ class Gaps:
     clock: Callable[[], float] = time.time
     _read_before: RememberedQuestions = field(default_factory=lambda: RememberedQuestions(MOST_RECORDS), repr=False)
     _last: dict[Any, _Questions] = field(default_factory=dict, repr=False)
+    _open: dict[float, OpenQuestions] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
     _grouped: GroupedQuestions = field(default_factory=lambda: GroupedQuestions(MOST_EMBEDDED), repr=False)
 
@@ -353,8 +356,10 @@ class Gaps:
             kept = self._last.get(key)
         if kept is not None:
             return replace(kept, since=read.since, complete=read.complete)
-        asked = read.questions if agent is None else [one for one in read.questions if one.agent == agent]
-        found, closed = unanswered(asked, bad, read.repeated)
+        found, closed = self._opened(days).found(read, bad)
+        asked = read.questions
+        if agent is not None:
+            asked, found, closed = ([one for one in of if one.agent == agent] for of in (asked, found, closed))
         mine = found if owned is None else [one for one in found if concerns(one, owned)]
         made = _Questions(
             open=mine,
@@ -371,6 +376,13 @@ class Gaps:
                 self._last.clear()
             self._last[key] = made
         return made
+
+    def _opened(self, days: float) -> OpenQuestions:
+        """What is kept of looks at so many days."""
+        with self._lock:
+            if days not in self._open and len(self._open) >= _SPANS:
+                self._open.pop(next(iter(self._open)))
+            return self._open.setdefault(days, OpenQuestions())
 
     def _answered(self, found: _Questions) -> tuple[ClosedGap, ...]:
         """The questions that are no gaps any more, those closed last first."""

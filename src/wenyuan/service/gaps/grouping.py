@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -126,22 +125,37 @@ def gaps_of(
         wanted: Only the one with a wording of this digest.
         limit: At most so many; those that are left out are counted.
     """
-    members: dict[int, list[UnansweredQuestion]] = {}
-    for question in questions:
-        members.setdefault(number_of[question.digest], []).append(question)
-    every = list(members.values())
+    # Arrays, not objects for each group: of a hundred thousand that would cost more than all else.
+    numbers = np.fromiter((number_of[one.digest] for one in questions), np.int64, len(questions))
+    groups, group_of, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    decided = _decisions(questions, group_of, decisions)
+    there = np.full(len(groups), state in (None, state_of(None)))
+    for group, decision in decided.items():
+        there[group] = state in (None, state_of(decision))
     if wanted:
-        every = [of for of in every if any(one.digest == wanted for one in of)]
-    decided = [_decision(of, decisions) for of in every] if decisions else [None] * len(every)
-    of_state = [pair for pair in zip(every, decided, strict=True) if state in (None, state_of(pair[1]))]
-    of_state.sort(key=lambda pair: (-len(pair[0]), -pair[0][-1].at, pair[0][0].digest))
-    return [_gap(of, decision, owners) for of, decision in islice(of_state, limit)], len(of_state)
+        of_it = [group_of[at] for at, one in enumerate(questions) if one.digest == wanted]
+        there &= np.isin(np.arange(len(groups)), of_it)
+    last = np.zeros(len(groups))
+    last[group_of] = np.fromiter((one.at for one in questions), np.float64, len(questions))  # the last of each stays
+    candidates = np.flatnonzero(there)
+    order = candidates[np.lexsort((-last[candidates], -counts[candidates]))]
+    shown: list[int] = order[:limit].tolist()
+    members: dict[int, list[UnansweredQuestion]] = {group: [] for group in shown}
+    for at in np.flatnonzero(np.isin(group_of, shown)).tolist():
+        members[int(group_of[at])].append(questions[at])
+    return [_gap(of, decided.get(group), owners) for group, of in members.items()], len(order)
 
 
-def _decision(questions: Sequence[UnansweredQuestion], decisions: Mapping[str, GapDecision]) -> GapDecision | None:
-    """The newest decision on any of their wordings."""
-    decided = [decisions[one.digest] for one in questions if one.digest in decisions]
-    return max(decided, key=lambda decision: decision.at, default=None)
+def _decisions(
+    questions: Sequence[UnansweredQuestion], group_of: np.ndarray, decisions: Mapping[str, GapDecision]
+) -> dict[int, GapDecision]:
+    """By group, the newest decision on any of its wordings; groups without one are absent."""
+    found: dict[int, GapDecision] = {}
+    for at, one in enumerate(questions) if decisions else ():
+        if (decision := decisions.get(one.digest)) is not None:
+            group = int(group_of[at])
+            found[group] = max(found.get(group, decision), decision, key=lambda each: each.at)
+    return found
 
 
 def _gap(

@@ -28,6 +28,9 @@ class QuestionsRead:
     Attributes:
         repeated: Ids of those that the same caller asked again in other words.
         version: Another one where the questions are others.
+        epoch: Another one where those read before are not the beginning of these, or of what came before them.
+        begin: How many questions there were before these since the epoch began.
+        settled: How many of these, the oldest, will not change any more.
         since: Seconds since the epoch: where reading stopped.
         complete: Whether everything since the time asked for is there.
     """
@@ -35,6 +38,9 @@ class QuestionsRead:
     questions: Sequence[AuditedQuestion]
     repeated: frozenset[str]
     version: tuple[int, int]
+    epoch: int
+    begin: int
+    settled: int
     since: float
     complete: bool
 
@@ -49,11 +55,13 @@ class RememberedQuestions:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self._changes = 0
+        self._changes = self._epoch = 0
         self._forget()
 
     def _forget(self) -> None:
         self._changes += 1
+        self._epoch += 1
+        self._let_go = 0
         self._since = float("inf")
         self._all = True  # nothing was left out for want of room
         self._mark = -1
@@ -84,6 +92,9 @@ class RememberedQuestions:
                 questions=[*self._settled[at:], *later],
                 repeated=self._repeats.with_more(last),
                 version=(self._changes, len(self._settled) - at + len(later)),
+                epoch=self._epoch,
+                begin=self._let_go + at,
+                settled=len(self._settled) - at,
                 since=since if self._all or since >= self._since else self._since,
                 complete=self._all or since >= self._since,
             )
@@ -122,6 +133,7 @@ class RememberedQuestions:
             self._repeats.take(questions)
             self._settled += questions
         if len(self._settled) > self._most + self._most // 10:
+            self._let_go += len(self._settled) - self._most
             self._settled = self._settled[-self._most :]
             self._since, self._all = self._settled[0].at, False
 
