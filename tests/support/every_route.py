@@ -105,6 +105,7 @@ STEPS: Sequence[Step] = (
     ("POST", "/v1/preview", lambda _: _form("价目.csv", PRICES.encode())),
     ("PUT", "/v1/documents/{document_id}", lambda _: _form("价目.csv", PRICES.replace("3", "4").encode())),
     ("POST", "/v1/documents/{document_id}/restore", lambda _: None),
+    ("POST", "/v1/documents/{document_id}/move", lambda _: {"to": "mine"}),
     ("DELETE", "/v1/documents/{document_id}", lambda _: None),
     ("POST", "/v1/sources/{source_id}/documents", lambda _: _form("图.png", PNG)),
     ("POST", "/v1/agents", lambda _: {"agent_id": "desk", "knowledge_scope": [{"domain": "docs"}]}),
@@ -201,6 +202,7 @@ STEPS: Sequence[Step] = (
 NOT_HERE = {
     ("GET", "/v1/documents/{document_id}/pages/{page}"): 404,  # of a text there are no pages
     ("POST", "/v1/conflicts/{conflict_id}"): 404,  # nothing contradicts
+    ("POST", "/v1/documents/{document_id}/move"): 400,  # it is there already
     ("POST", "/v1/documents/{document_id}/restore"): 400,  # it is the version that counts
     ("POST", "/v1/gaps/{gap_id}"): 404,  # everything was answered well
     ("POST", "/v1/gaps/{gap_id}/answer"): 404,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from wenyuan.server.app import ROUTES
 
 OBJECTS: Mapping[str, str] = {
-    "upload": r"POST /v1/preview|(POST) /v1/sources/{source_id}/documents|(PUT|PATCH|DELETE) /v1/documents/{document_id}|POST /v1/documents/{document_id}/restore",
+    "upload": r"POST /v1/preview|(POST) /v1/sources/{source_id}/documents|(PUT|PATCH|DELETE) /v1/documents/{document_id}|POST /v1/documents/{document_id}/(restore|move)",
     "readers of documents": r"\w+ /v1/readers|\w+ /v1/documents/{document_id}/readers",
     "page picture": r"\w+ /v1/documents/{document_id}/pages/{page}",
     "passage": r"\w+ /v1/passages/\S+|\w+ /v1/documents/{document_id}/passages",

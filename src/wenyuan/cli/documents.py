@@ -14,7 +14,7 @@ from wenyuan.cli.help_texts import group
 from wenyuan.cli.options import SCREEN, Commands, DocumentNumber, OfSourceOption, PageOption, add_commands, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import Terminal, printable
-from wenyuan.cli.uploads import delete, history, replace, restore, upload
+from wenyuan.cli.uploads import delete, history, move, replace, restore, upload
 from wenyuan.core.document_choice import DocumentSort
 from wenyuan.core.model import DocumentState
 from wenyuan.runtime.local_time import local_time
@@ -198,6 +198,7 @@ _COMMANDS: Commands = {
     "upload": (upload, "Upload files."),
     "replace": (replace, "Replace one by its new version."),
     "delete": (delete, "Delete one."),
+    "move": (move, "Move some to another source."),
     "set": (set_details, "Title, days, tags of one."),
     "readers": (readers, "Who may read one."),
 }

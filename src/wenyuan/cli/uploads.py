@@ -110,6 +110,42 @@ def delete(
     terminal.show(terminal.text("document_deleted", source=source_id, documents=documents))
 
 
+def move(
+    ctx: typer.Context,
+    documents: Annotated[list[int], typer.Argument(metavar="NUMBER…", min=1, help="Of document list.")],
+    to: Annotated[str, typer.Option("--to", metavar="SOURCE", help="A source of uploads.", show_default=False)],
+) -> None:
+    """Move uploaded documents to another source of uploads, with their versions and what was said of them.
+
+    What is read from a folder or elsewhere would come back from there: its file is moved there. One with corrections, or that
+    rules cite, stays, and says why.
+
+    Example:
+      wenyuan document move 12 13 --to manuals
+    """
+    from wenyuan.core.errors import KnowledgeError
+
+    terminal: Terminal = ctx.obj
+    moved, refused = [], []
+    with opened(terminal) as found:
+        for number in dict.fromkeys(documents):
+            try:
+                moved.append(asdict(found.document_move.move(number, to)))
+            except KnowledgeError as error:
+                if len(documents) == 1:
+                    raise
+                refused.append((number, error))
+    told = [{"document_id": number, "reason": str(error)} for number, error in refused]
+    terminal.document({"status": "SUCCESS", "moved": moved, "refused": told})
+    for one in moved:
+        numbers = terminal.text("comma").join(map(str, one["documents"]))
+        terminal.show(terminal.text("document_moved", source=one["moved_from"], to=to, numbers=numbers))
+    for number, error in refused:
+        terminal.show(terminal.text("document_not_moved", number=number, reason=terminal.own(error.message)))
+    if refused:
+        raise typer.Exit(PARTLY)
+
+
 def restore(ctx: typer.Context, document: _Number) -> None:
     """Put an earlier version of an uploaded document back; the present one is kept as a version.
 

@@ -52,6 +52,10 @@ class DocumentCalls(Calls):
         path = f"/v1/documents/{int(document_id)}"
         return self._send("DELETE", path, b"", "application/octet-stream", _of_a_source)
 
+    def move_document(self, document_id: int, to: str) -> Mapping[str, Any]:
+        """Move an uploaded document to another source of uploads; ``documents`` are its numbers there."""
+        return self._call("POST", f"/v1/documents/{int(document_id)}/move", _of_a_source, {"to": to}, (to,))
+
     def original(self, document_id: int) -> bytes:
         """The file that a document was read from, if access is allowed and it is unchanged."""
         return self._fetch(f"/v1/documents/{int(document_id)}/original")

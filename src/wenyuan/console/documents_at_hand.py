@@ -18,7 +18,7 @@ from wenyuan.runtime.local_time import day_begins
 
 _PAGE = 50
 DOCUMENT_FILTERS = ("q", "source", "owner", "state", "trust", "kind", "fidelity", "since", "until", "sort")
-ACTIONS = ("disable", "enable", "refresh", "delete")
+ACTIONS = ("disable", "enable", "refresh", "move", "delete")
 _WAIT = 2.0  # seconds in which a refresh that cannot begin says so
 
 
@@ -40,7 +40,7 @@ async def _list_page(visit: Visit, form: Form, done: _Done | None = None) -> Res
     sources = (await visit.glance("v1", "sources") or {"sources": []})["sources"]
     shown: dict[str, Any] = {
         "form": form, "states": DOCUMENT_STATES, "sorts": SORTS, "actions": ACTIONS, "filters": DOCUMENT_FILTERS, "done": done,
-        "sources": sources, "titles": {one["source_id"]: one["title"] or one["source_id"] for one in sources},
+        "sources": sources, "targets": [one["source_id"] for one in sources if takes_uploads(one)], "titles": {one["source_id"]: one["title"] or one["source_id"] for one in sources},
         "owners": sorted({one["owner"] for one in sources if one.get("owner")}),
     }  # fmt: skip
     try:
@@ -66,15 +66,23 @@ def asked_documents(visit: Visit, form: Form) -> dict[str, object]:
     return asked
 
 
+def takes_uploads(source: Mapping[str, Any]) -> bool:
+    """Whether documents can be uploaded, and moved, to a source of the list."""
+    return source["type"] == "static_doc" and not source["path"]
+
+
 async def acted(visit: Visit) -> Response:
     """Do one thing to all documents that were chosen, and say what became of it."""
     form = await read_form(visit.request)
     action = form["action"]
     done = _Done(action)
-    if action in ACTIONS and (action != "delete" or form["sure"] == "yes"):
+    if action in ACTIONS and (action != "delete" or form["sure"] == "yes") and (action != "move" or form["to"]):
         for number in dict.fromkeys(form.all("document")):
             try:
-                await _ACTS[action](visit, number)
+                if action == "move":
+                    await visit.post("v1", "documents", number, "move", body={"to": form["to"]})
+                else:
+                    await _ACTS[action](visit, number)
                 done.count += 1
             except Refused as refused:
                 if refused.status == 401:

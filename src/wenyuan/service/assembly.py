@@ -19,6 +19,7 @@ from wenyuan.service.conflicts.task import ComparisonTask
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_details import DetailsDesk
 from wenyuan.service.document_history import DocumentHistory
+from wenyuan.service.document_move import DocumentMove
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.eraser import Eraser
 from wenyuan.service.erasure.erasures import Erasures
@@ -272,6 +273,7 @@ def assembled(
         overviews=Overviews(recorder=recorder, conflicts=conflicts),
         comparison=ComparisonTask(conflicts),
         version_restore=VersionRestore(catalog=catalog, uploads=uploads),
+        document_move=DocumentMove(catalog=catalog, uploads=uploads, details=DetailsDesk(ingestion=ingestion)),
         impact=impact,
         impact_reports=ImpactReports(impact),
         backups=Backups(storage.folder, catalog),

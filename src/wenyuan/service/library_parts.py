@@ -16,6 +16,7 @@ from wenyuan.service.conflicts.task import ComparisonTask
 from wenyuan.service.context import ContextService
 from wenyuan.service.document_details import DetailsDesk
 from wenyuan.service.document_history import DocumentHistory
+from wenyuan.service.document_move import DocumentMove
 from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.erasure.erasures import Erasures
 from wenyuan.service.erasure.resumption import ErasureResumption
@@ -116,6 +117,7 @@ class LibraryParts:
     overviews: Overviews
     comparison: ComparisonTask
     version_restore: VersionRestore
+    document_move: DocumentMove
     tuner: Tuner
     judge_tuner: JudgeTuner
     evaluator: Evaluator

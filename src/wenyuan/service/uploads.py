@@ -68,12 +68,14 @@ class Given:
         path: The received file, which is moved from there.
         reason: Why it is refused already; then there are no bytes.
         access: Who may read what is read of it, beside what else is said of that; None: what was said of the file before.
+        versions: Earlier ones by their places in the source's folder, which come with it, and are moved, too.
     """
 
     name: str
     path: Path
     reason: str = ""
     access: AccessList | None = None
+    versions: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +228,7 @@ class Uploads:
         else:
             name = (PurePosixPath(old).parent / PurePosixPath(name).name).as_posix()
         if given.access is None:
-            given = replace(given, access=self._access_of(source, document_id))
+            given = replace(given, access=self.access_of(source, document_id))
         taken, report = self._take(source, {name: given}, progress, instead_of=file)
         return UploadReport(source_id=source.source_id, files=tuple(taken.values()), report=report)
 
@@ -261,7 +263,7 @@ class Uploads:
         self._audited("deleted", source, shown, {"documents": own, "versions": max(0, len(gone) - 1)})
         return source.source_id, own
 
-    def _access_of(self, source: Source, document_id: int) -> AccessList | None:
+    def access_of(self, source: Source, document_id: int) -> AccessList | None:
         """Who may read an uploaded file, as was said by name or with it, of any document that was read of it."""
         file = self._origin(document_id)[1]
         stated = self.catalog.stated_files(source.source_id)
@@ -446,6 +448,10 @@ class Uploads:
                 kept = _keeping(home, one.name, former, self.keep, spare)
                 one.kept = tuple(range(len(moves), len(moves) + len(kept)))
                 moves |= kept
+        for one in placed:
+            brought = {home / place: file for place, file in named[one.name].versions.items()}
+            one.kept += tuple(range(len(moves), len(moves) + len(brought)))
+            moves |= brought
         return placed, moves
 
     def _taken_back(self, source: Source, placed: Sequence[_Placed], report: IngestReport, journal: Journal) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wenyuan.contract.bodies import QueryString
+from wenyuan.contract.bodies import QueryString, Strict
 from wenyuan.contract.fields import MAX_INTEGER, Text
 from wenyuan.core.document_choice import DocumentSort
 from wenyuan.core.model import DocumentState
@@ -34,6 +34,12 @@ class DocumentsQueryShape(QueryString):
     sort: DocumentSort = Field("address", description="What could not be read is listed by address alone.")
     after: Annotated[Text, Field(max_length=16_000)] = Field("", description="`next` of the page before.")
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 50
+
+
+class MoveShape(Strict):
+    """Where a document is to go."""
+
+    to: Annotated[Text, Field(min_length=1, max_length=64, description="The id of a source of uploads.")]
 
 
 class PassagesQueryShape(QueryString):

@@ -31,6 +31,8 @@ from wenyuan.server.routes.ingest_jobs import IngestJobs
 from wenyuan.server.routes.originals import number_in
 from wenyuan.server.routes.registry import plain_report, source_of
 from wenyuan.service.uploads import Given, UploadReport
+from wenyuan.wire.documents import MoveShape
+from wenyuan.wire.search_requests import checked
 
 if TYPE_CHECKING:
     from wenyuan.service.ingest.progress import Progress
@@ -236,6 +238,14 @@ _DELETED = {
 }  # fmt: skip
 
 
+_MOVED = {
+    "type": "object", "required": ["source_id", "moved_from", "documents", "versions"],
+    "properties": {
+        "source_id": _TEXT, "moved_from": _TEXT, "documents": {"type": "array", "items": _COUNT}, "versions": _COUNT,
+    },
+}  # fmt: skip
+
+
 class UploadRoutes:
     """``/v1/sources/{source_id}/documents``, and replacing or deleting a single document."""
 
@@ -294,6 +304,45 @@ class UploadRoutes:
         number = number_in(request, "document_id", "document")
         source_id = await self._handler.pool.run(lambda: self._source_of(request.state.principal, number))
         return await self._handler.pool.run(lambda: self._restored(source_id, number))
+
+    @route(
+        "POST",
+        "/v1/documents/{document_id}/move",
+        "ingest",
+        storage_operation(
+            "Move a document that was uploaded to another source of uploads, with its versions and what was said of it",
+            _MOVED,
+            body=MoveShape,
+        ),
+    )
+    async def move(self, request: Request) -> Response:
+        number = number_in(request, "document_id", "document")
+        principal = request.state.principal
+        await self._handler.pool.run(lambda: self._source_seen(principal, number))
+        return await self._handler.work(request, lambda body: self._move(principal, number, body))
+
+    def _source_seen(self, principal: Principal, number: int) -> str:
+        """The source of a document, if the caller may see and change it."""
+        source_id = self._library.catalog.source_of_document(number) or ""
+        try:
+            source_of(self._library, principal, source_id, to_change=True)
+        except Problem as error:
+            raise missing("document") from error
+        return source_id
+
+    def _move(self, principal: Principal, number: int, body: object) -> Response:
+        to = checked(MoveShape, body).to
+        try:
+            source_of(self._library, principal, to, to_change=True)
+        except Problem as error:
+            raise missing("source") from error
+        try:
+            with self._runs.of(to) as run:
+                moved = self._library.document_move.move(number, to, run.tell, actor=principal.actor)
+                run.ended = {"status": "SUCCESS", **asdict(moved)}
+        except NotFound as error:
+            raise missing("document") from error
+        return json_response(asdict(moved))
 
     def _restored(self, source_id: str, number: int) -> Response:
         try:

@@ -387,10 +387,9 @@ class Gaps:
     def _answered(self, found: _Questions) -> tuple[ClosedGap, ...]:
         """The questions that are no gaps any more, those closed last first."""
         closings = self.catalog.gap_closings()
-        still = {one.digest for one in found.open}
         texts = {one.digest: one.text for one in found.closed}
         every = [
-            ClosedGap(question=text, closing=closings.get(name)) for name, text in texts.items() if name not in still
+            ClosedGap(question=text, closing=closings.get(name)) for name, text in texts.items() if name not in found.texts
         ]
         return tuple(sorted(every, key=lambda one: -(one.closing.at if one.closing else 0.0))[:_MOST_ANSWERED])
 
