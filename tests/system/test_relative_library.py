@@ -99,6 +99,7 @@ COMMANDS: Sequence[tuple[str, list[object] | Words, int]] = (
     ("document history", lambda s: [s["mine"]], 0),
     ("document set", lambda s: [s["mine"], "--title", "请假制度", "--tag", "年度=2026"], 0),
     ("document restore", lambda s: [s["docs"]], 2),  # of a source with a path
+    ("document move", lambda s: [s["docs"], "--to", "mine"], 2),  # likewise
     ("document readers", lambda s: [s["docs"], "--readers", "group:hr", "--deny", "user:li"], 0),
     ("document readers", [], 0),
     ("document readers", lambda s: [s["docs"], "--clear"], 0),
@@ -217,7 +218,7 @@ def test_every_command_works_on_a_relative_library(home: Path) -> None:
 
     s: State = {}
     for name, words, code in COMMANDS:
-        if name in ("document show", "document history", "document set", "document restore", "document delete"):
+        if name in ("document show", "document history", "document set", "document restore", "document move", "document delete"):
             s |= {one["source_id"]: one["document_id"] for one in value("document", "list")["documents"]}
         if name == "correct":
             s["ref"] = value("search", "年假几天")["fragments"][0]["metadata"]["passage_id"]
