@@ -135,13 +135,13 @@ def move(
                 if len(documents) == 1:
                     raise
                 refused.append((number, error))
-    told = [{"document_id": number, "reason": str(error)} for number, error in refused]
+    told = [{"document_id": number, "reason": str(why)} for number, why in refused]
     terminal.document({"status": "SUCCESS", "moved": moved, "refused": told})
     for one in moved:
         numbers = terminal.text("comma").join(map(str, one["documents"]))
         terminal.show(terminal.text("document_moved", source=one["moved_from"], to=to, numbers=numbers))
-    for number, error in refused:
-        terminal.show(terminal.text("document_not_moved", number=number, reason=terminal.own(error.message)))
+    for number, why in refused:
+        terminal.show(terminal.text("document_not_moved", number=number, reason=terminal.own(why.message)))
     if refused:
         raise typer.Exit(PARTLY)
 

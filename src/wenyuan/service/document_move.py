@@ -83,8 +83,8 @@ class DocumentMove:
         access = self.uploads.access_of(source, document_id)
         versions = versions_in(home, name)
         with self.uploads.incoming() as folder:
-            kept = {one.place: _copy(home / one.place, folder / f"version-{one.number}") for one in versions}
-            given = Given(name=name, path=_copy(file, folder / "file"), access=access, versions=kept)
+            former = {one.place: _copy(home / one.place, folder / f"version-{one.number}") for one in versions}
+            given = Given(name=name, path=_copy(file, folder / "file"), access=access, versions=former)
             (taken,) = self.uploads.upload(to, [given], progress).files
         if taken.state == "failed":
             raise InvalidRequest(
@@ -194,12 +194,13 @@ class DocumentMove:
 
 
 def _request(values: Mapping[Any, Any], reason: str) -> DetailsRequest:
-    days = {
-        name: OPEN if values[name] is None else values[name]
+    begins, ends = (
+        None if name not in values else OPEN if values[name] is None else str(values[name])
         for name in ("effective_from", "effective_until")
-        if name in values
-    }
-    return DetailsRequest(title=values.get("title"), tags=values.get("tags", {}), reason=reason, **days)
+    )
+    return DetailsRequest(
+        title=values.get("title"), effective_from=begins, effective_until=ends, tags=values.get("tags", {}), reason=reason
+    )  # fmt: skip
 
 
 def _copy(file: Path, to: Path) -> Path:

@@ -359,7 +359,8 @@ class Gaps:
         found, closed = self._opened(days).found(read, bad)
         asked = read.questions
         if agent is not None:
-            asked, found, closed = ([one for one in of if one.agent == agent] for of in (asked, found, closed))
+            asked = [one for one in asked if one.agent == agent]
+            found, closed = ([one for one in of if one.agent == agent] for of in (found, closed))
         mine = found if owned is None else [one for one in found if concerns(one, owned)]
         made = _Questions(
             open=mine,
@@ -389,7 +390,9 @@ class Gaps:
         closings = self.catalog.gap_closings()
         texts = {one.digest: one.text for one in found.closed}
         every = [
-            ClosedGap(question=text, closing=closings.get(name)) for name, text in texts.items() if name not in found.texts
+            ClosedGap(question=text, closing=closings.get(name))
+            for name, text in texts.items()
+            if name not in found.texts
         ]
         return tuple(sorted(every, key=lambda one: -(one.closing.at if one.closing else 0.0))[:_MOST_ANSWERED])
 
