@@ -218,7 +218,14 @@ def test_every_command_works_on_a_relative_library(home: Path) -> None:
 
     s: State = {}
     for name, words, code in COMMANDS:
-        if name in ("document show", "document history", "document set", "document restore", "document move", "document delete"):
+        if name in (
+            "document show",
+            "document history",
+            "document set",
+            "document restore",
+            "document move",
+            "document delete",
+        ):
             s |= {one["source_id"]: one["document_id"] for one in value("document", "list")["documents"]}
         if name == "correct":
             s["ref"] = value("search", "年假几天")["fragments"][0]["metadata"]["passage_id"]
