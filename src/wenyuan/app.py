@@ -153,7 +153,7 @@ def _assembled(path: Path, settings: Settings, place: StoragePlace, catalog: Cat
         settings,
         EngineOpening(
             folder=path / "index", spec=spec, library_id=catalog.library_id(), indexing=catalog.indexing,
-            writing=catalog.writing, max_lag=settings.search.max_lag,
+            writing=catalog.indexing_on_server, max_lag=settings.search.max_lag,
         ),
     )  # fmt: skip
     opening.callback(engine.close)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from catalog_parts import BOTH, again
-from wenyuan.catalog import Catalog
+from wenyuan.catalog import Catalog, embedding_batches
 from wenyuan.core.embedding_batches import OUTAGES, PROGRAM, TRIES, EmbeddingBatch, WorkerState, is_older
 from wenyuan.core.errors import CatalogBusy, CatalogVersion
 from wenyuan.core.model import Source
@@ -278,3 +278,21 @@ def _unlocked(*_: Any, **__: Any) -> Any:
     from contextlib import nullcontext
 
     return nullcontext()
+
+
+@BOTH
+def test_a_lease_made_before_the_clock_was_set_back_ends(
+    catalog: Catalog, other: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease and a sign of life that lie hours ahead are of a clock that was wrong: the batch is somebody else's at once."""
+    now = [1_000_000.0]
+    monkeypatch.setattr(embedding_batches, "clock", lambda _: now[0])
+    catalog.put_batch(batch())
+    former = taken(catalog, "elsewhere")
+    catalog.note_worker(worker("elsewhere"))
+    now[0] -= 10_800.0
+    assert catalog.workers() == ()
+    mine = taken(other, "second")
+    assert mine.token != former.token
+    assert not catalog.give_vectors(former, b"late")
+    assert other.give_vectors(mine, b"vectors")

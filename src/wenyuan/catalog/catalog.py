@@ -230,6 +230,10 @@ class Catalog:
         """Hold the lock for writing to an index in the library's folder."""
         return self.database.place.held_index(wait=wait)
 
+    def indexing_on_server(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Hold the lock for writing to an index on a server."""
+        return self.database.place.held_shared_index(wait=wait)
+
     def erasing(self) -> AbstractContextManager[None]:
         """Hold the lock for erasing; CatalogBusy where somebody else erases. Taken before all others."""
         return self.database.place.held_erasure()

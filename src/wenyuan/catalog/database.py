@@ -34,10 +34,12 @@ class StoragePlace(Protocol):
         writer: One transaction at a time, over all processes.
         claims: Writes which worker reads which source. That is no change of the library, so it does not wait for the
             writer.
+        shared: Whether several folders, of several machines, may belong to it.
         longest_key: Bytes in UTF-8 that an indexed text, such as an address, may have; None: any number.
     """
 
     folder: Path
+    shared: bool
     longest_key: int | None
     reader: sa.Engine
     writer: sa.Engine
@@ -78,6 +80,12 @@ class StoragePlace(Protocol):
 
     def held_index(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the lock for writing to the index in the folder. Taken before `held`, never within."""
+        ...
+
+    def held_shared_index(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Hold the lock for writing to an index on a server, which all machines share. It is another one than `held`, for a
+        cluster that hangs must hold up no change of the catalog. Taken before `held`, never within.
+        """
         ...
 
     def held_erasure(self) -> AbstractContextManager[None]:

@@ -15,6 +15,7 @@ from wenyuan.catalog.database import Database
 from wenyuan.catalog.dialects import clock, insert_new
 from wenyuan.core.embedding_batches import (
     ALIVE,
+    LONGEST_LEASE,
     OUTAGES,
     PROGRAM,
     TRIES,
@@ -178,7 +179,12 @@ class EmbeddingBatches:
                 "silent": max(0.0, at - values.pop("seen")),
             }
             found.append(WorkerState(**values, **times))
-        return tuple(one for one in found if not alive or (one.silent < ALIVE and not has_ended(one.name)))
+        ahead = {row["name"] for row in rows if row["seen"] > at + ALIVE}  # the clock was set back since
+        return tuple(
+            one
+            for one in found
+            if not alive or (one.silent < ALIVE and one.name not in ahead and not has_ended(one.name))
+        )
 
     def runs(self) -> tuple[RunState, ...]:
         """The runs that others work for, by source: those that go on, and those that broke off."""
@@ -212,7 +218,8 @@ class EmbeddingBatches:
         leased = _B.state == "leased"
         holders = connection.scalars(sa.select(_B.holder).where(leased).distinct()).all()
         ended = [name for name in holders if has_ended(name)]
-        over = sa.and_(leased, sa.or_(_B.until < at, _B.holder.in_(ended)))
+        ahead = _B.until > at + LONGEST_LEASE  # the clock was set back since
+        over = sa.and_(leased, sa.or_(_B.until < at, ahead, _B.holder.in_(ended)))
         if connection.scalar(sa.select(sa.func.count()).where(over)):
             values = {
                 "tries": _B.tries + 1, "token": 0, "code": "worker_ended", "reason": msg("its worker ended before it had answered"),

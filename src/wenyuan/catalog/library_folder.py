@@ -33,6 +33,7 @@ from wenyuan.settings import CatalogSettings
 class Files:
     """SQLite: ``catalog.db``, ``audit.db`` and ``tasks.db`` in the library's folder."""
 
+    shared = False
     longest_key: int | None = None
 
     def __init__(self, folder: Path) -> None:
@@ -41,6 +42,7 @@ class Files:
         self._lock = WriterLock(folder / "commit.lock")
         self._long = WriterLock(folder / "writer.lock")
         self._erasing = WriterLock(folder / "erasure.lock")
+        self.held_shared_index = WriterLock(folder / "index.lock").held
         self.reader = connect_reader(self.path)
         self.writer = self.claims = connect_writer(self.path)
         self._present = Present(self.path, NAMES, "catalog")

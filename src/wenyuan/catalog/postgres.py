@@ -94,6 +94,7 @@ class Server:
         CatalogUnavailable: the folder cannot be made.
     """
 
+    shared = True
     longest_key: int | None = 2_400  # an index takes rows of 2,704 bytes, with the source's id and what a mark adds
 
     def __init__(self, folder: Path, dsn: str, *, schema: str = "wenyuan", sessions: int = 16) -> None:
@@ -104,11 +105,13 @@ class Server:
         self.reader = self._engine(sessions, patience=_PATIENCE)
         self.writer = self._engine(1, lasting=True)
         self.claims = self._engine(2)
-        self._engines = [self.reader, self.writer, self.claims]
         self._lock = _SessionLock(self.writer, _number("writer", schema))
         event.listen(self.writer, "begin", self._begin)
         self.held = self._lock.held
         self.held_index = WriterLock(folder / "writer.lock").held
+        indexer = self._engine(1, lasting=True)
+        self.held_shared_index = _SessionLock(indexer, _number("index", schema)).held
+        self._engines = [self.reader, self.writer, self.claims, indexer]
         self._watching = threading.Lock()
         self._watch: Any = None
         self._closed = False

@@ -14,6 +14,8 @@ PROGRAM = f"{VERSION}+{FORMAT}"
 """Version of this program, as batches and workers name it."""
 LEASE = 120.0
 """Seconds for which a batch is leased; who works at it renews that."""
+LONGEST_LEASE = 600.0
+"""Seconds: a lease is for less. One that ends later was made before the clock was set back."""
 TRIES = 3
 """Leases that end without vectors before a batch is divided, or its one document set aside."""
 OUTAGES = 4

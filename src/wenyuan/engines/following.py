@@ -42,7 +42,7 @@ class FollowingEngine(ABC, Generic[M]):
     Args:
         name: Of the engine.
         dimension: Of vectors; 0 for an index without.
-        exclusive: Gives the library's writer lock; only its holder writes.
+        exclusive: Gives the lock of indexes on servers; only its holder writes.
         max_lag: See `MAX_LAG`.
     """
 
@@ -72,7 +72,7 @@ class FollowingEngine(ABC, Generic[M]):
 
     @abstractmethod
     def _advance(self, session: Any, feed: ChangeFeed, target: int) -> M:
-        """Apply some changes; the mark that then counts. The caller holds the library's lock."""
+        """Apply some changes; the mark that then counts. The caller holds the lock."""
 
     @property
     @abstractmethod

@@ -48,6 +48,7 @@ from wenyuan.service.ingest.lost_files import file_of, may_go, name_of
 from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.removed_uploads import take_away
 from wenyuan.service.ingest.source_run import NOT_KEPT
+from wenyuan.service.ingest.uploads_home import check_home
 from wenyuan.service.ingest.versions import next_version, version_at, versions_in
 from wenyuan.service.upload_journal import INCOMING, Journal, alone, has_journal, recover, unfinished
 
@@ -282,6 +283,7 @@ class Uploads:
         if not self.lock.acquire(timeout=_PATIENCE):
             raise CatalogBusy("other documents are being taken in", component="uploads", hint="try again in a while")
         try:
+            check_home(self.catalog, self._ingester.uploads, begin=True)
             with alone(self._ingester.uploads, _PATIENCE):
                 self._forget_removed()
                 yield

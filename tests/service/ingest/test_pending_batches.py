@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wenyuan
@@ -195,6 +196,64 @@ def test_an_encoder_that_is_away_ends_the_run(
         assert connection.exec_driver_sql("SELECT count(*) FROM embedding_batches").scalar_one() == 0
     encoder.away = False
     assert take_in(ingester, docs).added == 30
+
+
+@pytest.mark.parametrize("answer", ["nan", "dimension"])
+def test_an_encoder_that_answers_no_vectors_at_all_ends_the_run(
+    ingester: Ingester, docs: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """Where every document of a batch is refused one by one, none of them is set aside: the run fails by the encoder, as without workers."""
+
+    def spoilt(texts: Sequence[str], *, progress: Any = None) -> Any:
+        return np.full((len(texts), 256 if answer == "nan" else 3), np.nan if answer == "nan" else 1.0, np.float32)
+
+    take_in(ingester, docs)
+    before = ingester.catalog.live_documents("docs")
+    for number in range(8):
+        (docs / f"{number:02}.md").write_text(f"# New {number}\n\nQuite other words, {number}.\n", "utf-8")
+    with monkeypatch.context() as spoiling:
+        spoiling.setattr(ingester.encoder, "encode_passages", spoilt)
+        with pytest.raises(VectorRejected, match="no vectors"):
+            take_in(ingester, docs)
+    assert not ingester.catalog.failures("docs")
+    assert ingester.catalog.live_documents("docs") == before
+    assert take_in(ingester, docs).changed == 8
+
+
+def test_a_run_goes_on_when_its_own_threads_end(
+    ingester: Ingester, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who takes a source in longer than this process embeds for others embeds the rest itself, and does not get the same batch
+    again and again.
+    """
+    workers = ingester.workers
+    assert workers is not None
+    source, stop, working = replace(SOURCE, path=str(docs)), threading.Event(), threading.Event()
+    monkeypatch.setattr(workers, "_work", lambda: stop.wait(HANGS))  # it takes nothing: all waits in the queue
+
+    def work_briefly() -> None:
+        with workers.at_work(1):
+            working.set()
+            stop.wait(HANGS)
+
+    helping = threading.Thread(target=work_briefly)
+    helping.start()
+    assert working.wait(HANGS)
+    seen = 0
+
+    def progress(_: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 3:
+            stop.set()
+            helping.join()
+        assert seen < 10_000, "it asks again and again"
+
+    with in_time():
+        report = ingester.ingest(source, progress, register=lambda: ingester.catalog.put_source(source))
+    stop.set()
+    helping.join()
+    assert report.added == 30
 
 
 def test_without_threads_of_its_own_a_run_uses_those_of_others(library: wenyuan.Library, docs: Path) -> None:

@@ -54,7 +54,7 @@ class MilvusEngine(ServerEngine[Mark]):
         spec: Analyser and encoder; each gets its own collections, so that a change builds a new index beside the old
             one.
         library_id: Whose index this is.
-        exclusive: Gives the library's writer lock; only its holder writes.
+        exclusive: Gives the lock of indexes on servers; only its holder writes.
         prefix: How the collections' names begin.
         index: The index type of vectors, when they are made: ``FLAT`` compares every row.
         max_lag: See `MAX_LAG`.

@@ -38,7 +38,7 @@ class OpenSearchEngine(ServerEngine[ClusterMark]):
         place: Where the cluster is.
         spec: Analyser and encoder; each gets its own indices, so that a change builds a new index beside the old one.
         library_id: Whose index this is.
-        exclusive: Gives the library's writer lock; only its holder writes.
+        exclusive: Gives the lock of indexes on servers; only its holder writes.
         prefix: How the indices' names begin.
         shape: How they are laid out when they are made.
         max_lag: See `engines.following`.

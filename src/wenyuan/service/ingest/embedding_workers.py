@@ -112,8 +112,12 @@ class EmbeddingWorkers:
             self._looked_at = time.monotonic()
         return self._others + (0 if self.refusal else self.jobs)
 
-    def embed_one(self) -> bool:
+    def embed_one(self, *, until_stopped: bool = False) -> bool:
         """Lease a batch and embed it; False when none waits.
+
+        Args:
+            until_stopped: Give it back where this process is to stop embedding for others. A reader that waits for it goes
+                on: it would get the same batch again and again.
 
         Raises:
             EncoderUnavailable, EncoderTimeout: the encoder does not answer; the batch waits for another try.
@@ -125,7 +129,7 @@ class EmbeddingWorkers:
         if batch is None:
             return False
         try:
-            vectors = self._vectors(batch, self._encoder)
+            vectors = self._vectors(batch, self._encoder, until_stopped)
         except _LeaseEnded:
             self._catalog.give_back(batch)
             return True
@@ -147,12 +151,12 @@ class EmbeddingWorkers:
             log.warning("the lease on a batch of %s ran out before it was embedded: it is another's", batch.source_id)
         return True
 
-    def _vectors(self, batch: EmbeddingBatch, encoder: Encoder) -> bytes:
+    def _vectors(self, batch: EmbeddingBatch, encoder: Encoder, until_stopped: bool) -> bytes:
         beat_at = time.monotonic() + self._lease / 3
 
         def beat(_: int) -> None:
             nonlocal beat_at
-            if self._stop.is_set():
+            if until_stopped and self._stop.is_set():
                 raise _LeaseEnded
             self._sign()
             if time.monotonic() >= beat_at:
@@ -175,7 +179,7 @@ class EmbeddingWorkers:
             pause = 0.0
             try:
                 self._sign()
-                if self.embed_one():
+                if self.embed_one(until_stopped=True):
                     idle, failures = _IDLE, 0
                 else:
                     pause, idle = idle, min(_LONGEST_IDLE, idle * 1.5)

@@ -39,6 +39,7 @@ from wenyuan.service.ingest.redaction_change import RedactionChange, change_of
 from wenyuan.service.ingest.remote_files import Memory, ReadContent, RemoteHoldings
 from wenyuan.service.ingest.removed_uploads import take_away
 from wenyuan.service.ingest.source_run import SourceRun
+from wenyuan.service.ingest.uploads_home import check_home
 from wenyuan.service.ingest.vector_files import VectorFiles
 from wenyuan.service.ingest.versions import FOLDER, Arrivals
 from wenyuan.service.rules.withdrawn_evidence import WithdrawnEvidence, follow_quotes
@@ -129,6 +130,7 @@ class Ingester:
         """
         begun = time.monotonic()
         if not source.path:
+            check_home(self.catalog, self.uploads)
             take_away(self.catalog, self.uploads, source.source_id)
             recover_unless_busy(self.uploads, source.source_id)
         source = at_home(source, self.uploads)
@@ -157,6 +159,7 @@ class Ingester:
 
     def clear(self, source: Source) -> IngestReport:
         """Retire the documents of a source that has no files left, but for those whose file was lost."""
+        check_home(self.catalog, self.uploads)
         report = IngestReport(source_id=source.source_id)
         with self.catalog.taking_in(source.source_id):
             documents = self.catalog.live_documents(source.source_id)

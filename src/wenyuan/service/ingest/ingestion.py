@@ -34,6 +34,7 @@ from wenyuan.service.ingest.progress import IngestReport, Progress
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.ingest.reembedding import PENDING
 from wenyuan.service.ingest.removed_uploads import note_removal, take_away
+from wenyuan.service.ingest.uploads_home import check_home
 from wenyuan.service.ingest.version_retention import VersionExpiry
 from wenyuan.service.operations.health import Health
 from wenyuan.service.search.searcher import CollectionTraits
@@ -196,8 +197,11 @@ class Ingestion:
         """Remove a source and everything ingested from it; returns the number of documents.
 
         Raises:
+            CatalogBusy: its uploaded files lie in another server's folder.
             SourceError: it is removed, but files that were uploaded to it are still there.
         """
+        if not self._catalog.source(source_id).path:
+            check_home(self._catalog, self.ingester.uploads)
         note_removal(self._catalog, source_id)
         gone = self._catalog.remove_source(source_id)
         try:

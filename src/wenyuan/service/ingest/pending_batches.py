@@ -27,6 +27,7 @@ _AHEAD = 2  # batches that are read ahead for each thread that embeds
 _MOST_AHEAD = 64
 _SHORT, _LONG = 0.01, 0.2  # seconds between two looks at a batch
 _NOTED = 2.0  # seconds between two notes of the progress
+_ALL_REFUSED = 3  # documents of a batch, and all of them, whose vectors were none: the encoder is to blame, not they
 _OUTAGE = frozenset({EncoderUnavailable.code, EncoderTimeout.code})
 
 
@@ -196,7 +197,7 @@ class PendingBatches:
             own = keys_of(made)
             part = self._put(*({key: text for key, text in of.items() if key in own} for of in (passages, labels)))
             parts.append((made.uri, part))
-        failed = {}
+        failed, embedded, refused = {}, 0, 0
         for uri, part in parts:
             if part is None:
                 continue
@@ -204,10 +205,14 @@ class PendingBatches:
             told = self._outcome(part[0])
             if told.state == "ready":
                 ready |= self._decoded(part, told)
+                embedded += 1
             elif told.code in _OUTAGE:
                 raise EncoderUnavailable(told.reason, component="encoder", hint="wenyuan workers")
             else:
                 failed[uri] = told.reason
+                refused += told.code == VectorRejected.code
+        if refused == len(failed) >= _ALL_REFUSED and not embedded:
+            raise VectorRejected(next(iter(failed.values())), component="encoder", hint="wenyuan workers")
         self._set_aside(batch, failed)
 
     def _set_aside(self, batch: DocumentBatch, failed: Mapping[str, str]) -> None:
