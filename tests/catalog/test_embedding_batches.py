@@ -296,3 +296,16 @@ def test_a_lease_made_before_the_clock_was_set_back_ends(
     assert mine.token != former.token
     assert not catalog.give_vectors(former, b"late")
     assert other.give_vectors(mine, b"vectors")
+
+
+@BOTH
+def test_what_a_worker_failed_at_is_for_another(catalog: Catalog, other: Catalog) -> None:
+    """While others are at work it is not leased again by who failed at it last; alone, it is."""
+    catalog.put_batch(batch())
+    assert catalog.give_back(taken(catalog, "broken"), code="vector_rejected", reason="NaN")
+    assert catalog.take_batch("broken", ENCODER, LEASE, others=True) is None
+    found = other.take_batch("sound", ENCODER, LEASE, others=True)
+    assert found is not None
+    assert other.give_back(found, code="vector_rejected", reason="NaN")
+    assert catalog.take_batch("sound", ENCODER, LEASE, others=True) is None
+    assert catalog.take_batch("sound", ENCODER, LEASE) is not None

@@ -59,8 +59,12 @@ class EmbeddingBatches:
             connection.execute(insert_new(connection, embedding_batches), values | {"at": clock(connection)})
             connection.execute(embedding_batches.update().where(own).values(program=PROGRAM))
 
-    def take_batch(self, worker: str, encoder: str, lease: float) -> EmbeddingBatch | None:
+    def take_batch(self, worker: str, encoder: str, lease: float, *, others: bool = False) -> EmbeddingBatch | None:
         """Lease the batch that has waited longest; None when none waits for this encoder.
+
+        Args:
+            others: Whether others are at work: then what this worker failed at last is theirs to try, for a worker whose encoder
+                is broken would use up all tries before they have ended what they are at.
 
         Raises:
             CatalogVersion: it was put by a newer program than this one.
@@ -71,6 +75,8 @@ class EmbeddingBatches:
             query = sa.select(_B.source_id, _B.batch_key, _B.program, _B.texts, _B.counted).where(
                 _B.state == "waiting", _B.encoder == encoder
             )
+            if others:
+                query = query.where(sa.not_(sa.and_(_B.holder == worker, _B.tries + _B.outages > 0)))
             row = connection.execute(
                 query.order_by(_B.at, _B.batch_key).limit(1).with_for_update(skip_locked=True)
             ).first()

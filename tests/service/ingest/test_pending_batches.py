@@ -114,16 +114,27 @@ class Encoder(HashingEncoder):
 
     def __init__(self) -> None:
         super().__init__(256)
-        self.poison, self.away = POISON, False
+        self.poison, self.away, self.pause = POISON, False, 0.0
         self.asked: list[str] = []
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
         self.asked += texts
+        time.sleep(self.pause)
         if self.away:
             raise EncoderUnavailable("it is away", component="encoder")
         if any(self.poison in text for text in texts):
             raise VectorRejected("row 0 is zero", component="encoder")
         return super().encode_passages(texts, progress=progress)
+
+
+class Refusing(HashingEncoder):
+    """Refuses everything, at once."""
+
+    def __init__(self) -> None:
+        super().__init__(256)
+
+    def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
+        raise VectorRejected("row 0 is not finite", component="encoder")
 
 
 @pytest.fixture
@@ -295,6 +306,32 @@ def test_a_run_goes_on_when_its_helpers_end(library: wenyuan.Library, docs: Path
     stop.set()
     helping.join()
     assert report.added == 30
+
+
+def test_one_broken_encoder_of_two_sets_no_document_aside(ingester: Ingester, encoder: Encoder, docs: Path) -> None:
+    """A worker whose encoder refuses everything at once does not use up the tries of those that take their time."""
+    broken = EmbeddingWorkers(ingester.catalog, Refusing())
+    encoder.pause = 0.1
+    with broken.at_work(1):
+        report = take_in(ingester, docs)
+    assert (report.added, report.failed) == (30, {})
+
+
+def test_a_run_does_not_wait_for_workers_of_older_programs(
+    library: wenyuan.Library, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may embed nothing that a newer program has put: who takes the source in does it all."""
+    older = EmbeddingWorkers(library.catalog, library.encoder)
+    with monkeypatch.context() as past:
+        past.setattr(embedding_workers, "PROGRAM", "0.0.9+1")
+        past.setattr(older, "_work", lambda: None)  # it does nothing, since it is refused
+        working = older.at_work(1)
+        working.__enter__()
+    try:
+        with in_time():
+            assert library.add(replace(SOURCE, path=str(docs))).added == 30
+    finally:
+        working.__exit__(None, None, None)
 
 
 def test_a_worker_beside_a_newer_one_is_refused(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:

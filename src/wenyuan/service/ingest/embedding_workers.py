@@ -104,11 +104,12 @@ class EmbeddingWorkers:
                 )
 
     def width(self) -> int:
-        """How many threads embed, of all processes that share the library."""
+        """How many threads embed, of all processes that share the library; those of older programs may not, and wait in vain."""
         if time.monotonic() - self._looked_at >= _LOOK:
             encoder = "" if self._encoder is None else self._encoder.fingerprint.key
             states = self._catalog.workers()
-            self._others = sum(one.jobs for one in states if one.name != self.name and one.encoder == encoder)
+            able = [one for one in states if one.encoder == encoder and not is_older(one.program, PROGRAM)]
+            self._others = sum(one.jobs for one in able if one.name != self.name)
             self._looked_at = time.monotonic()
         return self._others + (0 if self.refusal else self.jobs)
 
@@ -125,7 +126,8 @@ class EmbeddingWorkers:
         """
         if self._encoder is None:
             return False
-        batch = self._catalog.take_batch(self.name, self._encoder.fingerprint.key, self._lease)
+        others = self.width() > self.jobs
+        batch = self._catalog.take_batch(self.name, self._encoder.fingerprint.key, self._lease, others=others)
         if batch is None:
             return False
         try:
