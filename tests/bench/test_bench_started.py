@@ -64,6 +64,7 @@ SMALL = {
     "transfer": "{zh} {en} --limit 5 --cache {cache}",
     "tune": "{zh}:10 --cache {cache}",
     "verify": "{zh} --passages 24 --each 2",
+    "worker_faults": "--rounds 1 --record folder --faults killed",
     "workers": "--documents 20 --workers 2 --latency 0.01 --folder",
     "writing": "--documents 20 --where same",
 }
@@ -75,6 +76,7 @@ ELSEWHERE = {
     "cross_encoder": "needs PyTorch",
     "encoder": "loads the encoder anew in five processes",
     "fidelity_made": "makes the documents of fidelity.py",
+    "history": "what one_record.py compares answers with, see test_history.py",
     "made": "makes the passages of search.py",
     "conflict_subjects": "what conflicts.py compares",
     "month_company": "the company of scripted_month.py",
@@ -92,6 +94,8 @@ ELSEWHERE = {
     "redaction_written": "the texts of redaction_forms.py",
     "redaction_values": "makes the values of redaction_forms.py",
     "reranking": "gathers for cross_encoder.py, below",
+    "failover": "promotes a PostgreSQL, as tests/system/test_failover.py does",
+    "one_record": "kills servers for minutes; for seconds tests/system/test_one_record.py does",
     "restarts": "stops a PostgreSQL again and again, which the tests of the engines do",
     "servers": "runs several servers on a PostgreSQL, which the tests of the catalog do",
 }

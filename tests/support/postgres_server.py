@@ -35,17 +35,17 @@ class Server:
     """A PostgreSQL from the wheel, that can be broken off and started again on the same data."""
 
     def __init__(self, programs: Path, folder: Path, who: dict[str, int]) -> None:
-        self._programs, self._folder, self._who = programs, folder, who
+        self.programs, self._folder, self.who = programs, folder, who
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.dsn = f"host=127.0.0.1 port={self._port} user=postgres password={PASSWORD} dbname=postgres"
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        folder, who = self._folder, self._who
+        folder, who = self._folder, self.who
         options = {"listen_addresses": "127.0.0.1", "port": self._port, "unix_socket_directories": folder}
         chosen = [f"--{name}={value}" for name, value in (options | {"fsync": "off"}).items()]
-        started = [self._programs / "bin/postgres", "-D", folder / "data", *chosen]
+        started = [self.programs / "bin/postgres", "-D", folder / "data", *chosen]
         with (folder / "log").open("ab") as log:
             ending = _end_with_us()
             self._process = subprocess.Popen(started, stdout=log, stderr=log, cwd=folder, preexec_fn=ending, **who)  # noqa: PLW1509

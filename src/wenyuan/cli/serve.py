@@ -57,6 +57,7 @@ def serve(
     from wenyuan.console.site import with_console
     from wenyuan.console.state import console_issuer
     from wenyuan.server.running import serve as run_server
+    from wenyuan.server.shared_sessions import SharedSessions
     from wenyuan.server.shutdown import CLOSING, Ending
     from wenyuan.server.sign_ins import SignIns
     from wenyuan.server.token_callers import token_callers
@@ -64,6 +65,7 @@ def serve(
     with opened(terminal) as found, Ending(found.settings.server.grace + CLOSING, lambda: _flush(found)) as ending:
         wanted = found.settings.server
         sign_ins = SignIns(found.catalog.database.on_change)
+        store = SharedSessions(found.catalog) if found.catalog.database.place.shared else None
         tokens = token_callers(found.settings.oidc, found.folder, met=found.catalog.meet)
         run_server(
             found,
@@ -74,7 +76,7 @@ def serve(
             tokens=tokens,
             shared_port=wanted.shared_port,
             on_stop=ending.begin,
-            front=(lambda app: with_console(app, marks, console_issuer(tokens), sign_ins))
+            front=(lambda app: with_console(app, marks, console_issuer(tokens), sign_ins, store))
             if wanted.console
             else None,
             on_listening=lambda url: _begin(terminal, found, url, member),

@@ -81,7 +81,7 @@ async def _taken_back(visit: Visit) -> Response:
         return sign_in_page(visit, "", visit.said(str(error)), 503)
     # A page that then goes on by itself, since a strict cookie is not sent to where another site's answer leads.
     response = visit.page("again.html", following=first_page(visit.site, following, rights))
-    begin_session(
+    await begin_session(
         visit, response, visit.token, rights, name=person.name or person.subject,
         lasts=issuer.login.settings.session, secure=_secure(visit),
     )  # fmt: skip

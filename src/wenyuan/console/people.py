@@ -139,7 +139,7 @@ async def key_made(visit: Visit) -> Response:
     # It is the first one: from now on every page needs a key. This one is shown, and its maker signed in with it.
     response = visit.page("key_made.html", made=made, admin="admin" in made["rights"])
     known = frozenset(RIGHTS if "admin" in made["rights"] else made["rights"])
-    begin_session(visit, response, made["key"], known)
+    await begin_session(visit, response, made["key"], known)
     return response
 
 

@@ -54,7 +54,7 @@ async def signed_in(visit: Visit) -> Response:
         visit.token = ""
         return sign_in_page(visit, following, visit.said(str(error)), 503)
     response = visit.see(first_page(visit.site, following, rights))
-    begin_session(visit, response, token, rights)
+    await begin_session(visit, response, token, rights)
     return response
 
 
@@ -65,7 +65,7 @@ def first_page(site: ConsoleState, following: str, rights: frozenset[str]) -> st
     return "/console/" + next(name for name, needed in site.menu.items() if needed & rights or not needed)
 
 
-def begin_session(
+async def begin_session(
     visit: Visit,
     response: Response,
     token: str,
@@ -82,20 +82,23 @@ def begin_session(
         lasts: Seconds.
         secure: Whether the cookie is for TLS alone, besides where the browser says that it came by it.
     """
-    _end_session(visit)
+    await _end_session(visit)
     by_tls = secure or urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
+    session = visit.site.sessions.begin(token, rights, name, lasts)
+    await to_thread(visit.site.sessions.share, session)
     response.set_cookie(
-        COOKIE, visit.site.sessions.begin(token, rights, name, lasts), max_age=int(lasts), path="/console", secure=by_tls,
+        COOKIE, session, max_age=int(lasts), path="/console", secure=by_tls,
         httponly=True, samesite="strict",
     )  # fmt: skip
 
 
-def _end_session(visit: Visit) -> Person | None:
+async def _end_session(visit: Visit) -> Person | None:
     """End the browser's session, and the credential that was made for it; whom the issuer had told, where it was one of theirs."""
     cookie, person = visit.request.cookies.get(COOKIE, ""), None
     if visit.site.issuer is not None:
         person = visit.site.issuer.signed_in.end(visit.site.sessions.held(cookie).token)
     visit.site.sessions.end(cookie)
+    await to_thread(visit.site.sessions.end_everywhere, cookie)
     return person
 
 
@@ -109,7 +112,7 @@ async def sign_out(visit: Visit) -> Response:
     await read_form(visit.request)
     issuer = visit.site.issuer
     there = issuer.login.sign_out_address() if issuer is not None and is_session(visit.token) else ""
-    person = _end_session(visit)
+    person = await _end_session(visit)
     if person is not None:
         await to_thread(visit.site.sign_ins.signed_out, person.person_id, "issuer")
     elif visit.token and not is_session(visit.token):

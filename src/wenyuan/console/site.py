@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
@@ -45,7 +46,7 @@ from wenyuan.console import (
 )
 from wenyuan.console.api import Refused
 from wenyuan.console.forms import BadForm
-from wenyuan.console.sessions import COOKIE
+from wenyuan.console.sessions import COOKIE, SessionStore
 from wenyuan.console.state import STATIC, ConsoleIssuer, ConsoleState, Marks, unmarked
 from wenyuan.console.visit import HEADERS, Page, Visit
 from wenyuan.server.path_routes import Answer, routes_of
@@ -87,7 +88,11 @@ _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for whe
 
 
 def with_console(
-    app: ASGIApp, marks: Marks = unmarked, issuer: ConsoleIssuer | None = None, sign_ins: SignIns | None = None
+    app: ASGIApp,
+    marks: Marks = unmarked,
+    issuer: ConsoleIssuer | None = None,
+    sign_ins: SignIns | None = None,
+    store: SessionStore | None = None,
 ) -> ASGIApp:
     """The server's application with the console in front of it, at ``/`` and below ``/console``.
 
@@ -96,8 +101,9 @@ def with_console(
         marks: Finds words of a query in a text: text, query → spans.
         issuer: By what people sign in besides keys.
         sign_ins: Writes down who signs in; None: nobody does.
+        store: Where sessions are kept that count at other servers, too; None: they count here.
     """
-    console = _console(ConsoleState(app, marks, issuer, sign_ins))
+    console = _console(ConsoleState(app, marks, issuer, sign_ins, store))
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         ours = scope["type"] == "http" and (scope["path"] == "/" or f"{scope['path']}/".startswith("/console/"))
@@ -151,6 +157,8 @@ def _no_method(site: ConsoleState) -> Callable[[Request, Mapping[str, str]], Awa
 
 def _visited(site: ConsoleState, page: Page) -> Answer:
     async def answer(request: Request) -> Response:
+        if site.sessions.is_shared:
+            await to_thread(site.sessions.look_up, request.cookies.get(COOKIE, ""))
         visit = Visit(request, site)
         try:
             return await page(visit)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from wenyuan.console.api import Api, ApiReply
 from wenyuan.console.forms import FILTERS
-from wenyuan.console.sessions import Attempts, ConsoleSessions
+from wenyuan.console.sessions import Attempts, ConsoleSessions, SessionStore
 from wenyuan.core.errors import Counted
 from wenyuan.i18n.translation import texts
 from wenyuan.issuer.console_sessions import SignedIn
@@ -96,12 +96,13 @@ class ConsoleState:
         marks: Marks = unmarked,
         issuer: ConsoleIssuer | None = None,
         sign_ins: SignIns | None = None,
+        store: SessionStore | None = None,
     ) -> None:
         self.api = Api(app)
         self.issuer = issuer
         self.sign_ins = sign_ins or SignIns(lambda *_: None)
         self.takes_keys = issuer is None or issuer.login.settings.console_keys
-        self.sessions, self.attempts = ConsoleSessions(), Attempts()
+        self.sessions, self.attempts = ConsoleSessions(store=store), Attempts()
         self.marks = marks
         self.menu = _MENU
         self.under_way: set[asyncio.Task[ApiReply]] = set()
