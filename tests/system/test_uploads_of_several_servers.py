@@ -63,7 +63,9 @@ def test_another_server_takes_no_uploads(serve: Callable[[str], wenyuan.Library]
         lambda: other.uploads.delete(document),
         lambda: other.remove("kept"),
     ):
-        with pytest.raises(CatalogBusy, match=r"uploaded files of this library lie at .*first/uploads, and this server"):
+        with pytest.raises(
+            CatalogBusy, match=r"uploaded files of this library lie at .*first/uploads, and this server"
+        ):
             refused()
     assert stored(first) == before
     assert first.catalog.seq() == seq
