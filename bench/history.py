@@ -144,7 +144,11 @@ def unexplained(history: History, answer: Answered) -> str:
             told = "nothing" if version is None else f"version {version}"
             possible = [value for value, _ in history.within(name, answer.begun, answer.ended)]
             beside = sum(one is not None for one in answer.documents.values())
-            return f"{answer.how} by {answer.scope}: {told} of {source}/{number}, beside {beside} documents; possible were {possible}"
+            scopes = [value for value, _ in history.within(answer.scope, answer.begun, answer.ended)]
+            return (
+                f"{answer.how} by {answer.scope}: {told} of {source}/{number}, beside {beside} documents; "
+                f"possible were {possible}, with the scopes {scopes}"
+            )
     return ""
 
 

@@ -39,6 +39,7 @@ from wenyuan.service.query import Confidence, LegReport, Query, Rewriting, Searc
 from wenyuan.service.search.answer_cache import AnswerCache, CacheCounts, CacheStore, OwnMemory
 from wenyuan.service.search.general_texts import SCRIPTS
 from wenyuan.service.search.leg_execution import abreast
+from wenyuan.service.search.one_state import of_one_state
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.sight_traits import BOTH, FIRST_ARTICLES
 from wenyuan.service.search.source_selection import Allowed, Sources
@@ -447,11 +448,10 @@ class Searcher:
         asked = [_query(request, area, min_trust, day, self._auto[1], seen) for area in areas]
         calls = [partial(self._part, area, query, deadline) for area, query in zip(areas, asked, strict=True)]
         # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
-        parts = abreast(calls) if self._waits(areas) else calls
+        parts = [part() for part in abreast(calls)] if self._waits(areas) else of_one_state(calls, deadline)
         answers = []
         found: list[ResultPassage] = []
-        for area, part in zip(areas, parts, strict=True):
-            answer, hits = part()
+        for area, (answer, hits) in zip(areas, parts, strict=True):
             answers.append((area, answer))
             found += [_result_item(request, answer, hit, area.domain) for hit in hits]
         first: dict[int, ResultPassage] = {}  # a rule may be in two domains
@@ -469,13 +469,16 @@ class Searcher:
             passages=tuple(found),
             legs=legs,
             scope={area.domain: area.sources or () for area in areas},
-            generation=min(answer.generation for _, answer in answers),
+            generation=(oldest := min(answer.generation for _, answer in answers)),
             mode=answers[0][1].mode,
             reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
             answers=tuple(
                 (_followed(query, answer), answer) for query, (_, answer) in zip(asked, answers, strict=True)
             ),
-            stale_by=max(answer.stale_by for _, answer in answers),
+            stale_by=max(
+                *(answer.stale_by for _, answer in answers),
+                self._catalog.lag(oldest) if any(answer.generation > oldest for _, answer in answers) else 0.0,
+            ),
             answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
             missing_terms=_everywhere([answer.missing_terms for _, answer in answers]),
             nearest=tuple(
