@@ -94,7 +94,7 @@ class Fleet:
         until, told = time.monotonic() + START, ""
         while time.monotonic() < until:
             try:
-                answer = httpx2.get(f"{self.urls[number]}/readyz", timeout=5)
+                answer = httpx2.get(f"{self.urls[number]}/livez", timeout=30)
                 told = answer.text
                 if answer.status_code == 200:
                     return

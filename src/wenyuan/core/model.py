@@ -444,6 +444,11 @@ class EncoderFingerprint:
              self.pooling, self.quantisation, *((self.script,) if self.script else ()))
         )  # fmt: skip
 
+    @property
+    def made_by(self) -> str:
+        """What vectors that come from elsewhere must be said to be of: a public id alone is that of other weights, too."""
+        return f"{self.id}@{self.sha256[:16]}" if self.sha256 else self.id
+
     def told_beside(self, other: EncoderFingerprint) -> str:
         """Name of this encoder in a message beside `other`, including what differs."""
         if (self.id, self.dimension) == (other.id, other.dimension):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from functools import partial
@@ -33,6 +34,7 @@ class Probes:
         self._service = service
         self._document = document
         self._pool = Pool(2, 16)
+        self._asked: asyncio.Future[tuple[dict[str, Any], int]] | None = None
 
     @route("GET", "/livez", None, read_operation("livez", "Whether the process runs", _LIVE, 500))
     async def livez(self, _request: Request) -> Response:
@@ -47,13 +49,17 @@ class Probes:
         ),
     )
     async def readyz(self, request: Request) -> Response:
-        return await self._pool.run(partial(self._readiness, request.state.request_id))
+        # Who asks while it is being found out waits for that: else probes that give up and ask again would pile up, and a server
+        # that is slow for a moment would be told dead for good.
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.ensure_future(self._pool.run(partial(self._readiness, request.state.request_id)))
+        return json_response(*await asyncio.shield(self._asked))
 
     @route("GET", "/openapi.json", None, None)
     async def openapi(self, _request: Request) -> Response:
         return json_response(self._document)
 
-    def _readiness(self, request_id: str) -> Response:
+    def _readiness(self, request_id: str) -> tuple[dict[str, Any], int]:
         try:
             state = self._service.readiness()
             ready, parts = state.ready, {name: _public_state(part) for name, part in state.parts.items()}
@@ -62,7 +68,7 @@ class Probes:
             _log.error("readiness could not be told: request_id=%s: %s", request_id, error, exc_info=not known)
             reason = str(error) if known else f"internal error (request {request_id})"
             ready, parts = False, {"service": {"state": "failed", "detail": reason}}
-        return json_response({"ready": ready, "parts": parts}, 200 if ready else 503)
+        return {"ready": ready, "parts": parts}, 200 if ready else 503
 
 
 def _public_state(part: Mapping[str, object]) -> dict[str, object]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -409,3 +410,17 @@ def test_from_elsewhere(library: Library) -> None:
     source = wenyuan.Source(source_id="wiki", path="https://127.0.0.1:9/p.parquet", settings={"format": "vectors"})
     with pytest.raises(KnowledgeError, match="from this machine alone"):
         library.add(source)
+
+
+def test_a_public_id_is_not_what_made_the_vectors(
+    library: Library, take: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the id of a model that has weights here others embed with other ones: the name must carry which."""
+    assert library.encoder is not None
+    own = replace(library.encoder.fingerprint, id="multilingual-e5-small", sha256="ab" * 32)
+    monkeypatch.setattr(library.encoder, "fingerprint", own, raising=False)
+    with pytest.raises(
+        SourceError, match=r"of 'multilingual-e5-small', and .* with 'multilingual-e5-small@abababababababab'"
+    ):
+        take(table(encoder="multilingual-e5-small"))
+    assert take(table(encoder="multilingual-e5-small@abababababababab")).added == 10

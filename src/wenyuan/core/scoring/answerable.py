@@ -45,8 +45,9 @@ things by other names than texts do."""
 WITHOUT_ITS_NAME = 0.5
 """The same where a word that it writes as a name (*Perth*, *Docker*) stands nowhere in scope."""
 
-MEASURED_WITH = "multilingual-e5-small"
-"""The encoder, by the id of its fingerprint, whose vectors the numbers below are for; with others they were not measured."""
+MEASURED_WITH = "multilingual-e5-small", "q4-int7-damped"
+"""The encoder, by id and quantisation of its fingerprint, whose vectors the numbers below are for; with others, those of other
+weights under the same public id included, they were not measured."""
 
 ALONE = 0.03
 """How far the only passage found counts as standing before others."""

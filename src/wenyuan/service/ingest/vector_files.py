@@ -64,11 +64,11 @@ class VectorFiles:
             raise DocumentRejected(
                 "it does not say what made its vectors",
                 component=name,
-                hint=msg("if it was this library's encoder: --encoder {encoder}", encoder=repr(own.id)),
+                hint=msg("if it was this library's encoder: --encoder {encoder}", encoder=repr(own.made_by)),
             )
-        if declared not in (own.id, own.key):
+        if declared not in (own.made_by, own.key):
             raise DocumentRejected(
-                msg("its vectors are of {declared}, and the library embeds with {own}", declared=repr(declared), own=repr(own.id)),
+                msg("its vectors are of {declared}, and the library embeds with {own}", declared=repr(declared), own=repr(own.made_by)),
                 component=name,
                 hint="embed the texts with the library's encoder; or let it do that: wenyuan add",
             )  # fmt: skip
