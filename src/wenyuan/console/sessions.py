@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.issuer.signed_in import is_session
+from wenyuan.issuer.console_sessions import is_session
 from wenyuan.server.buckets import Bucket
 
 _log = logging.getLogger("wenyuan.console")
