@@ -98,8 +98,8 @@ class Abstention:
         self._own, self._engine, self._record = own, engine, record
         self._encoder, self._settings = encoder, settings
         self.least = ABSTAIN[settings.abstain] if settings.floor is None else settings.floor
-        own = None if encoder is None else encoder.fingerprint
-        self.measured = own is None or (own.id, own.quantisation) == MEASURED_WITH
+        named = None if encoder is None else encoder.fingerprint
+        self.measured = named is None or (named.id, named.quantisation) == MEASURED_WITH
         # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
         usual = ("hybrid",) if self.measured else ("other", "keyword-only")
         self._models = [MODELS[mode] for mode in (("keyword-only",) if encoder is None else usual)]
