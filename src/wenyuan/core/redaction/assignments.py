@@ -10,7 +10,7 @@ from wenyuan.core.redaction.text_view import TextView
 
 # A name of several parts that ends in a word for passwords is no word of a sentence: what the rest of its line holds is one.
 _NAMED = re.compile(
-    r"(?:[_.\-](?:password|passwd|passphrase|passcode|pass|pwd|pw|psk)|[a-z0-9](?:Password|Passwd|Passphrase|Pass|Pwd))[0-9]?[\"'\]]{0,2}[ \t]{0,3}(?P<sign>=>|:=|:|=)[ \t]{0,3}"
+    r"(?:[_.\-](?:password|passwd|passphrase|passcode|pass|pwd|pw|psk)|[a-z0-9](?:Password|Passwd|Passphrase|Pass|Pwd))[0-9]?[\"'\]]{0,2}[ \t]{0,24}(?P<sign>=>|:=|:|=)[ \t]{0,24}"
     r"(?P<quote>\"{3}|[\"'])?(?P<value>[^\s\"'`,()\[\]{}<>][^\s\"'`,()\[\]<>]{2,127}+)(?:\"{3}|[\"'])?(?=[ \t]{0,3}(?:#[^\n]{0,80})?(?:\n|\Z))",
     re.IGNORECASE,
 )
@@ -42,7 +42,7 @@ _CALLED = re.compile(r"[A-Za-z_][\w.]{0,60}[(\[]")
 
 # pass = x below [remote]; user = bob⏎pass = x
 _PASS = re.compile(
-    r"(?:\A|\n)[ \t]{0,8}(?:pass|password|passwd|pw|secret|psk)[ \t]{0,3}=[ \t]{0,3}(?P<quote>\"{3}|[\"'])?(?P<value>[^\s\"'`]{4,128}+)(?:\"{3}|[\"'])?[ \t]{0,3}(?=\n|\Z)"
+    r"(?:\A|\n)[ \t]{0,8}(?:pass|password|passwd|pw|secret|psk)[ \t]{0,24}=[ \t]{0,24}(?P<quote>\"{3}|[\"'])?(?P<value>[^\s\"'`]{4,128}+)(?:\"{3}|[\"'])?[ \t]{0,3}(?=\n|\Z)"
 )
 
 

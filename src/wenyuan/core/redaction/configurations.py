@@ -31,7 +31,7 @@ def _code(view: TextView, match: re.Match[str]) -> Span | None:
 # user=root⏎password=lantern; username: bob⏎password: lantern: a plain word counts beside the name of a user, or where no
 # line is indented and nothing stands around the sign.
 _LINE = re.compile(
-    r"(?:\A|[\n \t\-])(?:passw(?:or)?d|passphrase|pwd)[ \t]{0,3}(?P<sign>[:=])[ \t]{0,3}[\"']?(?P<value>[^\s\"',;(){}\[\]<>]{4,128})[\"']?[ \t]{0,3}(?=\n|\Z)"
+    r"(?:\A|[\n \t\-])(?:passw(?:or)?d|passphrase|pwd)[ \t]{0,24}(?P<sign>[:=])[ \t]{0,24}[\"']?(?P<value>[^\s\"',;(){}\[\]<>]{4,128})[\"']?[ \t]{0,3}(?=\n|\Z)"
 )
 _USER_BEFORE = re.compile(
     r"(?:\A|\n)[ \t\-]{0,12}(?:user(?:_?name|_?id)?|login|account|uid|用户名?|账号)[ \t]{0,3}[:=][ \t]{0,3}[^\s:=]{1,80}[ \t]{0,3}\n(?:[^\n]{0,80}\n){0,2}[ \t\-]{0,12}\Z"

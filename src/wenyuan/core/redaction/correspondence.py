@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from wenyuan.core.redaction.chinese_names import is_worded
+from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
-from wenyuan.core.redaction.names import is_plausible, surname_length
-from wenyuan.core.redaction.text_view import TextView
+from wenyuan.core.redaction.names import NOT_GIVEN, is_plausible, surname_length
+from wenyuan.core.redaction.text_view import OPAQUE, TextView
 from wenyuan.core.text.folding import HAN
 
 _GIVEN = 2  # characters of a Chinese given name, at most
@@ -105,7 +106,7 @@ def _doing(_view: TextView, match: re.Match[str]) -> Span | None:
 _ITEM = re.compile(rf"{_MAN}(?![{HAN}·])")
 _LIST_LABEL = re.compile(
     rf"(?:抄报|抄送|转发|主送|分送|报送|整理|复核|复审|终审|初审|审校|校对|审核|签字|盖章|经办|承办|督办|主办|协办|拟稿|核稿|报告人?|汇报人?|发言人?|获奖(?:者|人员)?|之星|优秀员工|先进个人|迟到|早退|缺勤|参与|成员"
-    rf"|出差|同行|与会|带队|陪同|见证人?|介绍人?|推荐人?|导师|评委|裁判|主讲|讲师|嘉宾|摄影|摄像|编辑|记者|通讯员|供稿|作者)[ ]{{0,2}}:[ ]{{0,3}}"
+    rf"|出差|同行|与会|带队|陪同|见证人?|介绍人?|推荐人?|导师|评委|裁判|主讲|讲师|嘉宾|摄影|摄像|编辑|记者|通讯员|供稿|作者|会签|批准|审批|审定|拟办|签发|签收|知会|编制|制表|制单|保管|当班|接班|交班|值守|巡检|操作|监护|送检|取样|检验|质检|领料|发料|跟进|随访|陪护|缺席)[ ]{{0,2}}:[ ]{{0,3}}"
     rf"(?:[{HAN}]{{2,4}}(?:\([^()\n]{{0,12}}\))?[ ]{{0,2}}[、,;/和及 ][ ]{{0,2}}){{0,12}}\Z"
 )
 
@@ -116,6 +117,28 @@ def _list_entries(view: TextView, match: re.Match[str]) -> Span | None:
     ):
         return None
     return match.start(), match.end(), match[0]
+
+
+# A list in which one was found: what stands behind the sign of a list is one, too, however rare its surname: ⟦姓名⟧、车晓.
+_NEXT = re.compile(rf"{OPAQUE}(?:[、和及与]|[ ]{{1,3}}|\t)(?P<name>[{HAN}]{{2,4}})(?![{HAN}·A-Za-z0-9:])")
+_PREVIOUS = re.compile(rf"[{HAN}](?<![{HAN}·].)[{HAN}]{{1,3}}(?=[、]{OPAQUE})")
+
+
+def _in_a_list(view: TextView, match: re.Match[str]) -> Span | None:
+    group = "name" if match.re is _NEXT else 0
+    name = match[group]
+    return (match.start(group), match.end(group), name) if _person(name, sure=True) or _seldom(name) else None
+
+
+def _seldom(name: str) -> bool:
+    """Whether a surname stands before two characters that are no word, one of which names seldom have: 魏应充."""
+    if surname_length(name) != 1 or len(name) != 1 + _GIVEN or name[0] in COMMON or _THING.search(name):
+        return False
+    return (NOT_GIVEN & {*name[1:]}) <= _SELDOM and min(rarity(name[:2]), rarity(name[1:])) >= _NO_WORD
+
+
+_SELDOM = frozenset("应可有为时本法章理会能")
+_NO_WORD = 4.5  # see `rarity`
 
 
 # -- English -----------------------------------------------------------------------------------------------------
@@ -165,6 +188,8 @@ RULES = (
     Rule("person", _ROSTER, _rostered, signs=IN_HAN, written=True),
     Rule("person", _DOES, _doing, signs=IN_HAN, written=True),
     Rule("person", _ITEM, _list_entries, signs=IN_HAN, written=True, at_runs=True),
+    Rule("person", _NEXT, _in_a_list, needs=(OPAQUE,), written=True),
+    Rule("person", _PREVIOUS, _in_a_list, needs=(OPAQUE,), written=True),
     Rule(
         "person",
         _GREETED,

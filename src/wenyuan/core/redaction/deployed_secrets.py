@@ -15,11 +15,11 @@ _SHORTEST, _SHORTEST_KEY = 3, 6  # characters
 # - name: DB_PASSWORD⏎  value: x; {"name": "DB_PASSWORD", "value": "x"}: Kubernetes, task definitions, compose files.
 _ENTRY = re.compile(
     rf"(?:name|key|variable|parameterkey)[\"']?[ \t]{{0,3}}[:=][ \t]{{0,3}}[\"']?(?:[a-z0-9.\-]{{0,60}}_|[a-z0-9_.\-]{{0,60}})(?:(?P<password>{_WORDS})|{_KEYS})[0-9]?[\"']?[ \t]{{0,3}}"
-    r"(?:,?\n[ \t]{0,40}|,[ \t]{0,3})[\"']?(?:value|default|parametervalue)[\"']?[ \t]{0,3}[:=][ \t]{0,3}(?P<by>[\"'])?(?P<value>[^\s\"',{}]{3,300})"
+    r"(?:,?\n[ \t]{0,40}|,[ \t]{0,3})[\"']?(?:value|default|parametervalue)[\"']?[ \t]{0,24}[:=][ \t]{0,24}(?P<by>[\"'])?(?P<value>[^\s\"',{}]{3,300})"
 )
 # variable "admin_pass" { default = "x" }
 _VARIABLE = re.compile(
-    rf"variable[ \t]{{1,3}}\"[a-z0-9_\-]{{0,60}}(?:(?P<password>{_WORDS})|{_KEYS})\"[ \t]{{0,3}}\{{[^{{}}]{{0,300}}?default[ \t]{{0,3}}=[ \t]{{0,3}}\"(?P<value>[^\"\n]{{3,200}})\""
+    rf"variable[ \t]{{1,3}}\"[a-z0-9_\-]{{0,60}}(?:(?P<password>{_WORDS})|{_KEYS})\"[ \t]{{0,3}}\{{[^{{}}]{{0,300}}?default[ \t]{{0,24}}=[ \t]{{0,24}}\"(?P<value>[^\"\n]{{3,200}})\""
 )
 
 

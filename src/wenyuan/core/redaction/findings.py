@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError, msg
 from wenyuan.core.redaction import (
@@ -23,6 +22,7 @@ from wenyuan.core.redaction import (
     encoded,
     english_names,
     fields,
+    foreign_addresses,
     foreign_names,
     forms_of_address,
     identifiers,
@@ -36,6 +36,7 @@ from wenyuan.core.redaction import (
     places,
     secrets,
     single_names,
+    spoken_secrets,
     stated_secrets,
     tokens,
     unknown_keys,
@@ -61,6 +62,7 @@ RULES = (
     *assignments.RULES,
     *configurations.RULES,
     *deployed_secrets.RULES,
+    *spoken_secrets.RULES,
     *tokens.RULES,
     *unknown_keys.RULES,
     *identifiers.NUMBER_RULES,
@@ -80,16 +82,25 @@ RULES = (
     *single_names.RULES,
     *messengers.RULES,
     *places.RULES,
+    *foreign_addresses.RULES,
     *licences.RULES,
     *announced_numbers.RULES,
     *fields.RULES,
     *encoded.RULES,
 )
 _TRIALS = Counter((rule.pattern, rule.cased) for rule in RULES)
-_NEEDED = sorted({word for rule in RULES for word in rule.needs})
-_BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
-_PAIRS = {word: frozenset(map(operator.add, word, word[1:])) for word in _NEEDED}
-_LONG = 1_000  # characters from which the pairs of a text are worth counting
+_SELDOM_LETTERS = {c: -at for at, c in enumerate("etaoinsrhldcumfpgwybvkxjqz 的一是不了在有人这中大为上个国我以要他")}
+
+
+def _rarest_pair(word: str) -> str:
+    """Two neighbours in a word that texts seldom have, by their letters; a word of one character is its own."""
+    return min(map(operator.add, word, word[1:]), key=lambda pair: sum(_SELDOM_LETTERS.get(c, -99) for c in pair), default=word)
+
+
+_BY_PAIR: dict[str, list[str]] = {}
+for _word in sorted({word for rule in RULES for word in rule.needs}):
+    _BY_PAIR.setdefault(_rarest_pair(_word), []).append(_word)
+_SINGLE_CHARACTERS = frozenset(pair for pair in _BY_PAIR if len(pair) == 1)
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 ERASED_KIND = "erased"
 """Counted as a kind: what was erased at somebody's request."""
@@ -146,7 +157,7 @@ _ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 def _in_view(view: TextView, policy: RedactionPolicy, *, first: bool) -> Iterator[Finding]:
     """What the rules find in a view, rule by rule; a pattern that several of them have is tried once. `first`: it is the text as written."""
-    rules = [rule for rule in _to_try(view) if policy.actions[rule.kind] != "keep" and (first or not rule.written)]
+    rules = _to_try(view, frozenset(kind for kind, action in policy.actions.items() if action != "keep"), first)
     alike: dict[tuple[re.Pattern[str], bool], list[Rule]] = {}
     for rule in rules:
         if _TRIALS[rule.pattern, rule.cased] > 1:
@@ -163,32 +174,35 @@ def _in_original(view: TextView, finding: Finding) -> Finding:
     return finding._replace(start=start, end=end)
 
 
-def _to_try(view: TextView) -> Sequence[Rule]:
-    """The rules whose values may be in a text. Most texts have few of the characters that words begin with."""
-    lower = view.lower
+def _to_try(view: TextView, kinds: frozenset[str], first: bool) -> list[Rule]:
+    """The rules of some kinds whose values may be in a text, in their order: few of the words that they need stand in most texts."""
     signs = frozenset(name for name, pattern in SIGNS.items() if pattern.search(view.text))
-    there = _there(lower)
-    if not there:
-        return _without_needs(signs)
-    return [rule for rule in _with_signs(signs) if not rule.needs or not there.isdisjoint(rule.needs)]
+    always, by_word = _ready(signs, kinds, first)
+    numbers = set(always)
+    for word in _there(view.lower):
+        numbers.update(by_word.get(word, ()))
+    return [RULES[number] for number in sorted(numbers)]
+
+
+@lru_cache(256)
+def _ready(signs: frozenset[str], kinds: frozenset[str], first: bool) -> tuple[list[int], dict[str, list[int]]]:
+    """The numbers of the rules that are tried in every text with these signs, and of those that need a word, by it."""
+    always: list[int] = []
+    by_word: dict[str, list[int]] = {}
+    for number, rule in enumerate(RULES):
+        if rule.kind in kinds and rule.signs <= signs and (first or not rule.written):
+            if not rule.needs:
+                always.append(number)
+            for word in rule.needs:
+                by_word.setdefault(word, []).append(number)
+    return always, by_word
 
 
 def _there(lower: str) -> set[str]:
-    """The needed words that stand in a text. One that lacks a pair of a word's characters is not searched for the word."""
-    if len(lower) < _LONG:
-        return {word for first, words in _BY_FIRST.items() if first in lower for word in words if word in lower}
+    """The needed words that stand in a text; only those are sought of which it has the rarest pair of characters."""
     pairs = set(map(operator.add, lower, lower[1:]))
-    return {word for word, own in _PAIRS.items() if pairs.issuperset(own) and word in lower}
-
-
-@lru_cache(1 << len(SIGNS))
-def _with_signs(signs: frozenset[str]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if rule.signs <= signs)
-
-
-@lru_cache(1 << len(SIGNS))
-def _without_needs(signs: frozenset[str]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in _with_signs(signs) if not rule.needs)
+    pairs |= _SINGLE_CHARACTERS
+    return {word for pair in _BY_PAIR.keys() & pairs for word in _BY_PAIR[pair] if word in lower}
 
 
 def _recognised(view: TextView, names: NameRecognizer) -> list[Finding]:

@@ -7,23 +7,27 @@ import re
 from wenyuan.core.redaction.chinese_names import SPEAKS_BEFORE, SPEAKS_BEHIND
 from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_HAN, Rule, Span
-from wenyuan.core.redaction.names import AMBIGUOUS, SINGLE
+from wenyuan.core.redaction.names import AMBIGUOUS, DOUBLE, SINGLE
+from wenyuan.core.redaction.rare_surnames import COMMON, LESS_COMMON, SURE, WORDS
 from wenyuan.core.redaction.text_view import TextView
 from wenyuan.core.text.folding import HAN
 
-_SURNAMES = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董袁邓许傅沈彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田姜范姚谭廖邹熊陆郝孔崔邱秦江侯邵孟段汤尹黎乔贺赖龚"
-_MORE = "马高曾程钱金石白史方康毛雷龙万常武洪温严施文牛葛俞章鲁翁岑柯庄倪殷霍兰岳齐尤甘庞游伍芦关骆滕祝柴耿聂焦裴靳"
+_SURNAMES, _MORE = COMMON, LESS_COMMON
 _RARE = "".join(sorted(SINGLE - AMBIGUOUS - {*_SURNAMES, *_MORE} - {*"老小大双两男位左右古今"}))
-_DOUBLE = "欧阳|司马|上官|诸葛|司徒|东方|独孤|南宫|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|长孙|端木|轩辕"
+_OF_TWO = sorted(DOUBLE - {"第五", "东郭", "南门", "西门", "百里", "公西", "即墨", "微生", "单于", "司空"})
+_FIRSTS = "".join(sorted({name[0] for name in _OF_TWO}))
+_DOUBLE = "|".join(f"(?<={name[0]}){name[1]}" for name in _OF_TWO)
 _TITLES = (
     "先生|女士|小姐|太太|夫人|同志|阿姨|大爷|大妈|大叔|大姐|大哥|大嫂|伯伯|叔叔|奶奶|爷爷|老师|师傅|医生|医师|大夫|护士|教授|博士|律师|法官|警官|会计|出纳|秘书|助理|顾问|主任|主管|主席|经理|总监|总裁|董事长?|总经理"
-    "|书记|院长|校长|局长|处长|科长|厅长|部长|司长|市长|县长|镇长|村长|厂长|队长|班长|组长|店长|所长|站长|馆长|行长|园长|排长|连长|船长|机长|领导|老板|工程师|设计师|教练|教员|导师|姐姐|哥哥|妹妹|弟弟|婶婶|婆婆"
+    "|书记|院长|校长|局长|处长|科长|厅长|部长|司长|市长|县长|镇长|村长|厂长|队长|班长|组长|店长|所长|站长|馆长|行长|园长|排长|连长|船长|机长|领导|老板|工程师|设计师|教练|教员|导师|姐姐|哥哥|妹妹|弟弟|婶婶|婆婆|爸爸|妈妈"
 )
 _SHORT_TITLES = "总工?|工|队|局|处|科|厂|所|院|校|董|导|哥|姐|嫂|姨|叔|婶|伯|爷|公|少|律|老"
+_SINGLE = f"{_SURNAMES}{_MORE}{SURE}"
 _CALLED = re.compile(
-    rf"(?:{_DOUBLE}|[{_SURNAMES}{_MORE}])(?:(?P<title>{_TITLES})|(?P<short>{_SHORT_TITLES}))(?![长监程])"
-    rf"|(?P<rarely>[{_RARE}])(?:先生|女士|小姐)(?![们])"
-    rf"|(?P<plain>(?!老王卖瓜)[老小大][{_SURNAMES}{_MORE}]|阿[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]|[老小](?:{_DOUBLE}))"
+    rf"[老小大阿{_SINGLE}{_RARE}{WORDS}{_FIRSTS}](?:(?:{_DOUBLE}|(?<=[{_SINGLE}]))(?:(?P<title>{_TITLES})|(?P<short>{_SHORT_TITLES}))(?![长监程])"
+    rf"|(?<=[{_RARE}])(?P<rarely>先生|女士|小姐)(?![们])"
+    rf"|(?<=[{WORDS}])(?:(?P<worded>{_TITLES})|(?P<hardly>[总哥姐嫂婶叔姨伯])(?![长监程]))"
+    rf"|(?P<plain>(?<=[老小大])[{_SURNAMES}{_MORE}](?!(?<=老王)卖瓜)|(?<=[老小])(?:[{SURE}]|[{_FIRSTS}](?:{_DOUBLE}))|(?<=阿)[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]))"
 )
 _BEGINS = re.compile(r"(?:\A|[\s,.;:!?()\[\]<>\"'“”‘’「」、,。;:!?@#*|…—\-])\Z")
 _ENDS = re.compile(r"[\s,.;:!?()\[\]<>\"'“”‘’「」、。|…—~]|\Z")
@@ -46,7 +50,11 @@ def _addressed(view: TextView, match: re.Match[str]) -> Span | None:
     if start and rarity(text[start - 1 : start + 1]) < _WORD:
         return None  # 工程队
     led = SPEAKS_BEFORE.search(text, low, start) or _LEADS.search(text, low, start)
-    spoken = led or _BEGINS.search(text, max(0, start - 1), start)
+    begins = _BEGINS.search(text, max(0, start - 1), start)
+    if match["worded"] or match["hardly"]:  # 修律师, 揭总: nothing but a clause's beginning and end tells them from words
+        alone = _ENDS.match(text, end) or (match["worded"] and SPEAKS_BEHIND.match(text, end))
+        return (start, end, match[0]) if alone and (begins or (led and match["worded"])) else None
+    spoken = led or begins
     strong = (match["title"] or match["rarely"]) is not None and match[0][0] not in _COMMON
     if not spoken and (
         rarity(text[start - 1 : start + 1]) < (_SELDOM if strong else _HARDLY) or text[start - 1] in _SURNAMES + _MORE

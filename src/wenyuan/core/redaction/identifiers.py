@@ -324,9 +324,9 @@ NUMBER_RULES = (
     Rule("cn_mobile", _MOBILE, _mobile, signs=IN_DIGITS),
     Rule("cn_landline", _LANDLINE, _landline, signs=IN_DIGITS),
     Rule("cn_landline", _PLUS, _plus_land, needs=("+",)),
-    Rule("cn_landline", _SAID, _said_land, needs=_PHONE_NEEDS),
+    Rule("cn_landline", _SAID, _said_land, needs=_PHONE_NEEDS, signs=IN_DIGITS),
     Rule("phone", _PLUS, _plus, needs=("+",)),
     Rule("phone", _AMERICAN, _american, signs=IN_DIGITS),
-    Rule("phone", _SAID, _named_phone, needs=_PHONE_NEEDS),
+    Rule("phone", _SAID, _named_phone, needs=_PHONE_NEEDS, signs=IN_DIGITS),
     Rule("phone", _SAID_AFTER, _said_after, needs=(*_PHONE_NEEDS, "home", "work")),
 )

@@ -112,6 +112,24 @@ def _foreign_plate(view: TextView, match: re.Match[str]) -> Span | None:
     return None if before.isalnum() or before == "_" else _span(match)
 
 
+# LSVAU2180N2183294: a vehicle's number of seventeen signs, with its word before, or with its check sign.
+_VEHICLE = re.compile(r"[a-hj-npr-z0-9](?<![0-9a-z\-_/.].)(?=[a-z0-9]{0,12}[0-9]{4})[a-hj-npr-z0-9]{10}[a-hj-npr-z0-9]{2}[0-9]{4}(?![0-9a-z\-_/])")
+_VEHICLE_CUE = re.compile(
+    r"(?<![a-z])vin(?![a-z])|chassis|fahrgestell|车架|车辆识别|大架号|底盘号|识别代[号码]|vehicle id"
+)
+_SIGN_VALUES = dict(zip("0123456789abcdefghjklmnprstuvwxyz", (*range(10), *range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True))
+_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+
+
+def _vehicle(view: TextView, match: re.Match[str]) -> Span | None:
+    number = match[0]
+    if not any(map(str.isalpha, number)) or sum(map(str.isdigit, number)) < 5:
+        return None
+    rest = sum(_SIGN_VALUES[c] * weight for c, weight in zip(number, _WEIGHTS, strict=True)) % 11
+    checked = number[8] == "0123456789x"[rest] and number[0].isalnum() and sum(map(str.isalpha, number[:11])) >= 3
+    return _span(match) if checked or cue_before(view, match.start(), _VEHICLE_CUE, 90) else None
+
+
 # （139）87651234
 _MOBILE_APART = re.compile(r"\(1[3-9][0-9]\)[ \-]{0,2}[0-9]{4}[ \-]?[0-9]{4}(?![0-9])")
 
@@ -134,7 +152,8 @@ _CARD_WORDS = tuple(
 )
 
 RULES = (
-    _beside(r"(?:永久)?居留(?:身份)?证(?:件)?(?:号码?)?|永居证", r"[a-z](?<![0-9a-z].)[a-z]{2}[0-9]{12}", "居留", "永居"),
+    _beside(r"(?:永久)?居留(?:身份)?(?:证|许可)(?:件)?(?:号码?)?|永居(?:身份)?证", r"[a-z](?<![0-9a-z].)[a-z]{2}[0-9]{12}", "居留", "永居"),
+    _beside(r"工作许可证?(?:号码?)?|就业许可证?(?:号码?)?|work permit(?: number| no\.?)?|residence permit(?: number| no\.?)?|居留许可", r"[a-z0-9](?<![0-9a-z].)(?=[a-z]{0,4}[0-9]{5})[a-z0-9]{6,17}", "许可", "permit"),
     _beside(r"驾驶?证?档案编号|档案编号", r"[0-9](?<![0-9a-z].)[0-9]{11}", "档案编号"),
     _beside(r"hkid(?: no\.?)?|香港(?:居民)?身份证(?:号码?)?", r"[a-z](?<![0-9a-z].)[a-z]?[0-9]{6}\(?[0-9a]\)?", "hkid", "香港", "身份证"),
     _beside(r"national insurance(?: number| no\.?)?|nino|ni (?:number|no\.?)", r"[a-z](?<![0-9a-z].)[a-z] ?(?:[0-9]{2} ?){3}[a-d]", "national insurance", "nino", "ni n"),
@@ -156,6 +175,7 @@ RULES = (
     Rule("bank_card", _SORT_CODE, _take_match, needs=("sort",), signs=IN_DIGITS),
     Rule("plate", _SPACED_PLATE, _take_match, signs=IN_HAN),
     Rule("plate", _FOREIGN_PLATE, _foreign_plate, needs=("plate", "reg", "vrm", "kennzeichen"), signs=IN_DIGITS),
+    Rule("plate", _VEHICLE, _vehicle, signs=IN_DIGITS),
     Rule("id_number", _MEDICARE, _medicare, signs=IN_DIGITS),
     _beside(r"(?:住 ?院|病 ?案|病 ?历|门 ?诊|就 ?诊 ?卡|诊 ?疗 ?卡|医 ?保 ?卡|医疗保险) ?(?:号 ?码?|编 ?号)|(?<![a-z])mrn(?: no\.?)?|medical record(?: number| no\.?)", r"[0-9a-z](?<![0-9a-z].)(?=[a-z\-]{0,4}[0-9]{5})[0-9a-z\-]{4,19}", "号", "mrn", "medical record"),
     _beside(r"nhs(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{2} ?[0-9]{3} ?[0-9]{4}", "nhs"),

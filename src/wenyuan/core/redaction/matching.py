@@ -54,9 +54,11 @@ class Rule:
 
 SIGNS = {
     "han": re.compile(f"[{HAN}]"), "digit": re.compile("[0-9]"), "capital": re.compile(r"[^\W\d_a-z\u3400-\u9fff]"),
+    "kana": re.compile("[ぁ-ゖァ-ヺ]"),
 }  # fmt: skip
 """What many patterns cannot do without, as `TextView.text` has it."""
 IN_HAN, IN_DIGITS, IN_CAPITALS = frozenset({"han"}), frozenset({"digit"}), frozenset({"capital"})
+IN_JAPANESE = frozenset({"han", "kana"})
 
 
 def find(rule: Rule, view: TextView) -> Iterator[Finding]:

@@ -11,12 +11,15 @@ _MESSENGERS = (
     "微信|企业微信|v信|薇信|威信|钉钉|飞书|抖音|快手|小红书|微博|陌陌|qq|wechat|weixin|vx|wx|skype|telegram|tg|whatsapp|line|kakaotalk|kakao|viber|signal|discord"
     "|slack|dingtalk|lark|feishu|instagram|ins|ig|twitter|facebook|messenger"
 )
+_FIRSTS = "".join(sorted({name[0] for name in _MESSENGERS.split("|")}))
+_BEGUN = "|".join(f"(?<={name[0]}){name[1:]}" for name in _MESSENGERS.split("|"))
 _ANNOUNCED = re.compile(
-    rf"(?:{_MESSENGERS})(?:搜索?)?(?P<said>\s?(?:号码?|账号|帐号|用户名|id|account|handle|user ?name))?"
+    rf"[{_FIRSTS}](?<![a-z0-9_\-@./][a-z])(?:{_BEGUN})(?:搜索?)?(?P<said>\s?(?:号码?|账号|帐号|用户名|id|account|handle|user ?name))?"
     r"[\"']?(?P<by>\s{0,2}(?:[:=]|是|为|is)\s{0,3}|\s{0,2})(?:<t[dh]>|[*|(\[【\"'“「`]){0,3}\s?(?P<at>@)?(?P<name>[a-z0-9][a-z0-9_.\-]{3,31}(?<![.\-]))(?![a-z0-9_@/]|[.\-][a-z0-9])"
 )
 _NEEDS = tuple(_MESSENGERS.split("|"))
 _FILE = re.compile(r"\.(?:com|net|org|cn|io|exe|apk|dmg|zip|html?|js|py|md|txt|pdf|so|dll)\Z")
+_PROGRAM = re.compile(r"wx[0-9a-f]{16}")  # the number of a mini program
 _VERSION = re.compile(r"v?[0-9]+(?:[.\-][0-9a-z]+)+")
 
 
@@ -26,7 +29,7 @@ def _account(view: TextView, match: re.Match[str]) -> Span | None:
     if match[0][0].isascii() and before.isascii() and before and (before.isalnum() or before in "_-@./"):
         return None
     name, by = match["name"], match["by"].strip()
-    if _FILE.search(name) or _VERSION.fullmatch(name):
+    if _FILE.search(name) or _PROGRAM.fullmatch(match[0]) or _VERSION.fullmatch(name):
         return None
     mixed = any(map(str.isalpha, name)) and not name.isalpha()
     if match[0].startswith("line") and not match["at"] and not (match["said"] and mixed):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
+from wenyuan.core.redaction.commonness import rarity
+from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, IN_JAPANESE, Rule, Span
 from wenyuan.core.redaction.text_view import TextView
 from wenyuan.core.text.folding import HAN
 
@@ -28,7 +29,7 @@ def _alternatives(words: list[str]) -> str:
 
 
 _PARTS = f"(?:{_alternatives(_TIBETAN)}|{_alternatives(_MONGOLIAN)})"
-_TWO = re.compile(f"{_PARTS}{_PARTS}")
+_ANY = re.compile(f"{_PARTS}(?P<second>{_PARTS})?")
 _ALL_TIBETAN = re.compile(f"(?:{_alternatives(_TIBETAN)}){{2}}")
 _ALL_MONGOLIAN = re.compile(f"(?:{_alternatives(_MONGOLIAN)}){{2}}")
 _WHOLE = re.compile(f"{_PARTS}{{1,2}}")
@@ -42,12 +43,60 @@ def is_of_a_people(name: str) -> bool:
 _PLACE = re.compile("[县乡镇村旗寺山河湖路街草沙]|神山")
 
 
-def _two_words(view: TextView, match: re.Match[str]) -> Span | None:
+def _of_a_people(view: TextView, match: re.Match[str]) -> Span | None:
     name = match[0]
+    if match["second"] is None:
+        return _one_word(view, match)
     mixed = not (_ALL_TIBETAN.fullmatch(name) or _ALL_MONGOLIAN.fullmatch(name))
     if mixed or name in _NO_NAMES or _PLACE.match(view.text, match.end()):
         return None
     return match.start(), match.end(), match[0]
+
+
+# 格桑大叔; 村医德吉; 旺堆 1200元: one word alone, beside what only persons are called, do or get.
+_CALLED = (
+    "大叔|大爷|大妈|大姐|大哥|阿妈|阿爸|阿佳|阿姨|叔叔|老师|医生|书记|主任|社长|村长|乡长|队长|组长|师傅|校长|会计|家(?=[在里的有，,。])|[说讲问答](?=[,，：:“道])"
+)
+_AFTER_ONE = re.compile(rf"(?:{_CALLED})|[ ]{{1,4}}(?:[男女](?![{HAN}])|[0-9]{{1,6}}(?:\.[0-9]{{1,2}})?(?:元|岁|头|只|亩))|[、,，](?={_PARTS}(?![{HAN}]))")
+_BEFORE_ONE = re.compile(
+    rf"(?:社长|会计|监督|主任|书记|村长|村医|乡长|老师|医生|校长|司机|队长|组长|村民|牧民|群众|学生|师傅|随访人|向导)[:： ]{{0,2}}\Z|(?<![{HAN}]){_PARTS}[、,，]\Z"
+)
+
+
+def _one_word(view: TextView, match: re.Match[str]) -> Span | None:
+    text, start, end = view.text, match.start(), match.end()
+    before, behind = _BEFORE_ONE.search(text, max(0, start - 8), start), _AFTER_ONE.match(text, end)
+    begins = start == 0 or not _IS_HAN.match(text, start - 1)
+    ends = behind or not _IS_HAN.match(text, end)
+    if not ((behind and (begins or before)) or (before and ends)) or (match[0] in _DAILY and not before):
+        return None
+    return start, end, match[0]
+
+
+_IS_HAN = re.compile(f"[{HAN}]")
+
+
+# 缅甸籍昂敏登: what follows whose citizen somebody is, and is no word.
+_CITIZEN = re.compile(
+    rf"[籍裔工家人务机员生教师长](?P<name>[{HAN}]{{2,5}})(?![{HAN}])"
+)
+_COUNTRY = re.compile(
+    r"(?:缅甸|越南|老挝|柬埔寨|泰国|印尼|印度尼西亚|菲律宾|马来西亚|印度|尼泊尔|孟加拉国?|巴基斯坦|韩国|朝鲜|日本|蒙古国?|哈萨克斯坦|俄罗斯|乌克兰|[美英法德])(?:籍|裔)?(?:员工|专家|工人|劳务|司机|船员|学员|学生|外教|技师|工程师|班长)?\Z"
+)
+
+
+def _citizen(view: TextView, match: re.Match[str]) -> Span | None:
+    """Characters of which hardly a pair is in general text."""
+    name, begin = match["name"], match.start("name")
+    said = _COUNTRY.search(view.text, max(0, begin - 12), begin) if _rare(name) else None
+    return (begin, match.end(), name) if said and name[-1] not in "人员工师生者家长" else None
+
+
+def _rare(name: str) -> bool:
+    return all(rarity(name[at : at + 2]) >= _STRANGE for at in range(len(name) - 1))
+
+
+_STRANGE = 4.5  # see `rarity`
 
 
 # 佐藤美咲: a surname, and two characters of which one ends given names.
@@ -55,6 +104,21 @@ _SURNAMES = (
     "佐藤|铃木|高桥|渡边|渡部|伊藤|加藤|吉田|佐佐木|松本|井上|木村|斋藤|山崎|阿部|池田|桥本|石井|冈田|后藤|长谷川|近藤|坂本|远藤|藤井|青木|西村|福田|太田|三浦|藤原|冈本|松田|中岛|中野|原田|小野|田村|竹内|和田|上田"
     "|石田|柴田|酒井|工藤|宫崎|宫本|内田|高木|安藤|谷口|今井|河野|武田|村上|增田|杉山|岩崎|樱井|野口|松井|菅原|佐野|市川|岛田|水野|新井|久保|木下|野村|田中|中村|小林|山本|山田|山口|前田|藤田|森田|清水|石川|丸山|大冢|平野"
 )
+_MORE_SURNAMES = (
+    "五十岚|服部|久保田|松尾|岩田|中川|樋口|秋山|菊地|菊池|横山|大野|千叶|古川|杉本|岛村|荒木|大西|平田|川口|上野|片山|星野|吉川|小岛|饭田|本间|辻|岩本|关|川崎|熊谷|永井|堀|松浦|冈崎|川上|川村|大塚|安田|大桥|高野|浅野|白石|马场|森本|矢野|广瀬|大久保|渡会|细川|早川|泽田|宫田|成田|望月|吉村|小松|须藤|相马|早川"
+)
+# 五十嵐 美咲; 服部様: a surname apart from the given name, or what the Japanese put behind a name.
+_APART = re.compile(
+    rf"(?:{_SURNAMES}|{_MORE_SURNAMES})[ ][{HAN}ぁ-ヿ]{{1,4}}(?![{HAN}ぁ-ヿ])|[{HAN}](?<![{HAN}].)[{HAN}]{{0,3}}(?:[ ][{HAN}ぁ-ヿ]{{1,4}})?(?=さん|くん|ちゃん|样(?![{HAN}本式品]))"
+)
+_POLITE = frozenset("多 各 同 这 那 怎 模 式 花 取 抽 留 试 送 一 两 别 何 图 小 打 原 大 走 变 客 皆 神 王 奥 お客".split())
+
+
+def _polite(view: TextView, match: re.Match[str]) -> Span | None:
+    """In a text with kana: 样 is a word in Chinese."""
+    return None if match[0][-1] in _POLITE else (match.start(), match.end(), match[0])
+
+
 _JAPANESE = re.compile(
     rf"(?:{_SURNAMES})(?:[{HAN}][子美郎介太香咲奈惠树辅雄夫彦人斗翔希织乃代江枝造吾哉也]|[一二三健浩隆诚直弘][一二三郎之司志树]|[翔莲葵凛])(?![{HAN}](?<![在于与和及的是、对将被从向女先说表已]))"
 )
@@ -94,7 +158,9 @@ def _vietnamese(_view: TextView, match: re.Match[str]) -> Span:
 
 
 RULES = (
-    Rule("person", _TWO, _two_words, signs=IN_HAN, written=True),
+    Rule("person", _ANY, _of_a_people, signs=IN_HAN, written=True),
+    Rule("person", _CITIZEN, _citizen, signs=IN_HAN, written=True),
+    Rule("person", _APART, _polite, signs=IN_JAPANESE, written=True),
     Rule("person", _JAPANESE, _japanese, signs=IN_HAN, written=True),
     Rule("person", _VIETNAMESE, _vietnamese, cased=True, signs=IN_CAPITALS),
     Rule("person", _KOREAN, _korean, needs=("-",), cased=True, signs=IN_CAPITALS),

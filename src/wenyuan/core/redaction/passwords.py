@@ -39,6 +39,8 @@ _TEMPLATE = re.compile(
     r"|process\.|config[.\[]|self\.|get[_a-z]*\(|[a-z_]+\(",
     re.IGNORECASE,
 )
+_TAG = re.compile(r"!(?:vault|ref|sub|getatt|secret|env|env_var|include|join|importvalue|file|var|reference)", re.IGNORECASE)
+"""What YAML puts before a value that stands elsewhere."""
 _UNIT = re.compile(
     r"\s{0,2}(?:[位个次天日月年章条款项字分小秒元%至到~类级种版]|(?:characters?|chars|digits|days?|times|bits?|minutes|hours|letters|or more)(?![a-z]))"
 )
@@ -56,6 +58,8 @@ def holds_the_place(value: str) -> bool:
     if not value or OPAQUE in value or "**" in value or "⟦" in value:
         return True
     if _FOLDER.fullmatch(value):
+        return True
+    if _TAG.fullmatch(value):
         return True
     return len({*value.lower()} - {*"x.-_•#?"}) == 0 or bool(_TEMPLATE.match(value)) or value.lower() in _HOLDERS
 

@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, listed, msg
 
-RULES_VERSION = "17"
+RULES_VERSION = "18"
 """Version of the rules and of what they write; texts redacted by another one are redacted anew."""
 
 Action = Literal["keep", "mask", "pseudonym", "drop"]

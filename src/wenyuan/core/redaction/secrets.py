@@ -6,6 +6,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from wenyuan.core.redaction.matching import IN_DIGITS, Rule, Span, cue_before
+from wenyuan.core.redaction.passwords import holds_the_place
 from wenyuan.core.redaction.text_view import TextView
 
 # Rules for addresses on the net: e-mail, IP, accounts of messengers.
@@ -315,7 +316,7 @@ def _named_secret(view: TextView, match: re.Match[str]) -> Span | None:
 
 def _telling(value: str) -> bool:
     """Not a word, not a place holder, not what another redaction left."""
-    if "***" in value or value.startswith("$") or not _mixed(value):
+    if "***" in value or value.startswith("$") or holds_the_place(value) or not _mixed(value):
         return False
     return not re.fullmatch(r"[A-Z]?[a-z]+(?:[_.\-][A-Za-z]+)*", value)
 
