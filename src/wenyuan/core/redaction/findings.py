@@ -89,12 +89,22 @@ RULES = (
     *encoded.RULES,
 )
 _TRIALS = Counter((rule.pattern, rule.cased) for rule in RULES)
+_FIRST_WITH: dict[tuple[re.Pattern[str], bool], int] = {}
+_SHARED = tuple(
+    _FIRST_WITH.setdefault((rule.pattern, rule.cased), number) if _TRIALS[rule.pattern, rule.cased] > 1 else -1
+    for number, rule in enumerate(RULES)
+)
+"""For each rule the number of the first one that has its pattern; -1: no other has. To hash a pattern takes longer than most searches."""
 _SELDOM_LETTERS = {c: -at for at, c in enumerate("etaoinsrhldcumfpgwybvkxjqz 的一是不了在有人这中大为上个国我以要他")}
 
 
 def _rarest_pair(word: str) -> str:
     """Two neighbours in a word that texts seldom have, by their letters; a word of one character is its own."""
-    return min(map(operator.add, word, word[1:]), key=lambda pair: sum(_SELDOM_LETTERS.get(c, -99) for c in pair), default=word)
+    return min(
+        map(operator.add, word, word[1:]),
+        key=lambda pair: sum(_SELDOM_LETTERS.get(c, -99) for c in pair),
+        default=word,
+    )
 
 
 _BY_PAIR: dict[str, list[str]] = {}
@@ -157,15 +167,15 @@ _ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 def _in_view(view: TextView, policy: RedactionPolicy, *, first: bool) -> Iterator[Finding]:
     """What the rules find in a view, rule by rule; a pattern that several of them have is tried once. `first`: it is the text as written."""
-    rules = _to_try(view, frozenset(kind for kind, action in policy.actions.items() if action != "keep"), first)
-    alike: dict[tuple[re.Pattern[str], bool], list[Rule]] = {}
-    for rule in rules:
-        if _TRIALS[rule.pattern, rule.cased] > 1:
-            alike.setdefault((rule.pattern, rule.cased), []).append(rule)
+    numbers = _to_try(view, frozenset(kind for kind, action in policy.actions.items() if action != "keep"), first)
+    alike: dict[int, list[Rule]] = {}
+    for number in numbers:
+        if _SHARED[number] >= 0:
+            alike.setdefault(_SHARED[number], []).append(RULES[number])
     together = {same: iter(find_together(group, view)) for same, group in alike.items()}
-    for rule in rules:
-        own = together.get((rule.pattern, rule.cased))
-        yield from find(rule, view) if own is None else next(own)
+    for number in numbers:
+        own = together.get(_SHARED[number])
+        yield from find(RULES[number], view) if own is None else next(own)
 
 
 def _in_original(view: TextView, finding: Finding) -> Finding:
@@ -174,14 +184,14 @@ def _in_original(view: TextView, finding: Finding) -> Finding:
     return finding._replace(start=start, end=end)
 
 
-def _to_try(view: TextView, kinds: frozenset[str], first: bool) -> list[Rule]:
-    """The rules of some kinds whose values may be in a text, in their order: few of the words that they need stand in most texts."""
+def _to_try(view: TextView, kinds: frozenset[str], first: bool) -> list[int]:
+    """The numbers of the rules of some kinds whose values may be in a text, in their order: few of the words that they need stand in most texts."""
     signs = frozenset(name for name, pattern in SIGNS.items() if pattern.search(view.text))
     always, by_word = _ready(signs, kinds, first)
     numbers = set(always)
     for word in _there(view.lower):
         numbers.update(by_word.get(word, ()))
-    return [RULES[number] for number in sorted(numbers)]
+    return sorted(numbers)
 
 
 @lru_cache(256)

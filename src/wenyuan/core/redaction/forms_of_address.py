@@ -51,7 +51,9 @@ def _addressed(view: TextView, match: re.Match[str]) -> Span | None:
         return None  # 工程队
     led = SPEAKS_BEFORE.search(text, low, start) or _LEADS.search(text, low, start)
     begins = _BEGINS.search(text, max(0, start - 1), start)
-    if match["worded"] or match["hardly"]:  # 修律师, 揭总: nothing but a clause's beginning and end tells them from words
+    if (
+        match["worded"] or match["hardly"]
+    ):  # 修律师, 揭总: nothing but a clause's beginning and end tells them from words
         alone = _ENDS.match(text, end) or (match["worded"] and SPEAKS_BEHIND.match(text, end))
         return (start, end, match[0]) if alone and (begins or (led and match["worded"])) else None
     spoken = led or begins

@@ -113,11 +113,19 @@ def _foreign_plate(view: TextView, match: re.Match[str]) -> Span | None:
 
 
 # LSVAU2180N2183294: a vehicle's number of seventeen signs, with its word before, or with its check sign.
-_VEHICLE = re.compile(r"[a-hj-npr-z0-9](?<![0-9a-z\-_/.].)(?=[a-z0-9]{0,12}[0-9]{4})[a-hj-npr-z0-9]{10}[a-hj-npr-z0-9]{2}[0-9]{4}(?![0-9a-z\-_/])")
+_VEHICLE = re.compile(
+    r"[a-hj-npr-z0-9](?<![0-9a-z\-_/.].)(?=[a-z0-9]{0,12}[0-9]{4})[a-hj-npr-z0-9]{10}[a-hj-npr-z0-9]{2}[0-9]{4}(?![0-9a-z\-_/])"
+)
 _VEHICLE_CUE = re.compile(
     r"(?<![a-z])vin(?![a-z])|chassis|fahrgestell|车架|车辆识别|大架号|底盘号|识别代[号码]|vehicle id"
 )
-_SIGN_VALUES = dict(zip("0123456789abcdefghjklmnprstuvwxyz", (*range(10), *range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True))
+_SIGN_VALUES = dict(
+    zip(
+        "0123456789abcdefghjklmnprstuvwxyz",
+        (*range(10), *range(1, 9), *range(1, 6), 7, 9, *range(2, 10)),
+        strict=True,
+    )
+)
 _WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 
 

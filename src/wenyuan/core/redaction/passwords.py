@@ -39,7 +39,9 @@ _TEMPLATE = re.compile(
     r"|process\.|config[.\[]|self\.|get[_a-z]*\(|[a-z_]+\(",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"!(?:vault|ref|sub|getatt|secret|env|env_var|include|join|importvalue|file|var|reference)", re.IGNORECASE)
+_TAG = re.compile(
+    r"!(?:vault|ref|sub|getatt|secret|env|env_var|include|join|importvalue|file|var|reference)", re.IGNORECASE
+)
 """What YAML puts before a value that stands elsewhere."""
 _UNIT = re.compile(
     r"\s{0,2}(?:[位个次天日月年章条款项字分小秒元%至到~类级种版]|(?:characters?|chars|digits|days?|times|bits?|minutes|hours|letters|or more)(?![a-z]))"

@@ -67,7 +67,11 @@ _URL_KEY = re.compile(r"://(?P<value>[0-9a-z_\-]{16,128})@(?=[a-z0-9\[])")
 def _whole(view: TextView, match: re.Match[str]) -> Span | None:
     start, end = match.span("value")
     value = view.text[start:end]
-    return None if holds_the_place(value) or (match.re is _URL_KEY and not any(map(str.isdigit, value))) else (start, end, value)
+    return (
+        None
+        if holds_the_place(value) or (match.re is _URL_KEY and not any(map(str.isdigit, value)))
+        else (start, end, value)
+    )
 
 
 def _said(view: TextView, match: re.Match[str]) -> Span | None:
