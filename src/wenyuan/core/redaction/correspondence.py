@@ -10,6 +10,9 @@ from wenyuan.core.redaction.given_names import GIVEN
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, Rule, Span
 from wenyuan.core.redaction.names import AMBIGUOUS as COMMON
 from wenyuan.core.redaction.names import NOT_GIVEN, is_plausible, surname_length
+from wenyuan.core.redaction.rare_surnames import COMMON as FREQUENT
+from wenyuan.core.redaction.rare_surnames import LESS_COMMON as LESS_FREQUENT
+from wenyuan.core.redaction.rare_surnames import SURE
 from wenyuan.core.redaction.text_view import OPAQUE, TextView
 from wenyuan.core.text.folding import HAN
 
@@ -127,7 +130,17 @@ _PREVIOUS = re.compile(rf"[{HAN}](?<![{HAN}·].)[{HAN}]{{1,3}}(?=[、]{OPAQUE})"
 def _in_a_list(view: TextView, match: re.Match[str]) -> Span | None:
     group = "name" if match.re is _NEXT else 0
     name = match[group]
-    return (match.start(group), match.end(group), name) if _person(name, sure=True) or _seldom(name) else None
+    return (match.start(group), match.end(group), name) if _is_next(name) else None
+
+
+def _is_next(name: str) -> bool:
+    """Words stand in lists, too: 丛林、昌盛; two characters must be none."""
+    whole = len(name) > surname_length(name) + 1 or (name[0] in _KNOWN and rarity(name) >= _NEVER_A_WORD)
+    return whole and name[-1] not in "庄屯堡寨沟奖" and (_person(name, sure=True) or _seldom(name))
+
+
+_KNOWN = frozenset(FREQUENT + LESS_FREQUENT + SURE)
+_NEVER_A_WORD = 5.5  # see `rarity`
 
 
 def _seldom(name: str) -> bool:

@@ -62,7 +62,7 @@ _USER_AND = re.compile(
 _ROOT = re.compile(
     rf"(?:root|admin|administrator)(?: (?:on|of|for|at|in) (?:the |our |my )?[a-z0-9\-]{{1,20}}){{1,2}}[ \t]{{0,2}}[:=][ \t]{{0,3}}{_VALUE}"
 )
-_FORMER = re.compile(rf"(?:old|previous|former)[ ](?:one|pw|pass|pwd|password)(?:[ \t]{{0,2}}[:=]|[ ](?:was|is))[ \t]{{0,2}}{_VALUE}")  # fmt: skip
+_FORMER = re.compile(rf"(?:(?:old|previous|former)[ ](?:one|pw|pass|pwd|password)(?:[ \t]{{0,2}}[:=]|[ ](?:was|is))|(?:previously|formerly|before that)[ ]it[ ]was|(?:原来|之前|以前|旧|老)的?(?:密码|口令|那个)?[是为:]?)[ \t]{{0,2}}{_VALUE}")  # fmt: skip
 _ABOVE = re.compile(r"pass|pw|secret|密码|口令")
 _WORD_BEFORE = re.compile(r"[a-z0-9_]\Z")
 _EDGE = ".,;:!?)]}\"'`*”"
@@ -92,5 +92,11 @@ RULES = (
     Rule("secret", _GIVEN_TO_PROGRAMS, _whole, needs=("code", "passw")),
     Rule("secret", _USER_AND, _coded, needs=("pass", "pw", "密码", "口令"), signs=IN_DIGITS),
     Rule("secret", _ROOT, _coded, needs=("root ", "admin ", "administrator "), signs=IN_DIGITS),
-    Rule("secret", _FORMER, _coded, needs=("old ", "previous ", "former "), signs=IN_DIGITS),
+    Rule(
+        "secret",
+        _FORMER,
+        _coded,
+        needs=("old ", "previous", "former", "before that", "原来", "之前", "以前", "旧", "老"),
+        signs=IN_DIGITS,
+    ),
 )

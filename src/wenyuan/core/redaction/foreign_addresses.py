@@ -45,7 +45,10 @@ def _town(view: TextView, match: re.Match[str]) -> Span:
 
 
 # 神奈川県横浜市西区みなとみらい2丁目3番1号
-_PREFECTURES = "北海道|东京都|大阪府|京都府|(?:青森|岩手|宫城|秋田|山形|福岛|茨城|栃木|群马|埼玉|千叶|神奈川|新潟|富山|石川|福井|山梨|长野|岐阜|静冈|爱知|三重|滋贺|兵库|奈良|和歌山|鸟取|岛根|冈山|广岛|山口|德岛|香川|爱媛|高知|福冈|佐贺|长崎|熊本|大分|宫崎|鹿儿岛|冲绳)县"
+_PREFECTURES = (
+    "北海道|[东東]京都|大阪府|京都府|(?:青森|岩手|[宫宮]城|秋田|山形|福[岛島]|茨城|[栃枥]木|群[马馬]|埼玉|千[叶葉]|神奈川|新潟|富山|石川|福井|山梨|[长長]野|岐阜|[静靜][冈岡]|[爱愛]知|三重|滋[贺賀]|兵[库庫]|奈良|和歌山|[鸟鳥]取|[岛島]根"
+    "|[冈岡]山|[广広廣][岛島]|山口|[德徳][岛島]|香川|[爱愛]媛|高知|福[冈岡]|佐[贺賀]|[长長]崎|熊本|大分|[宫宮]崎|鹿[儿児兒][岛島]|[冲沖][绳縄繩])[县県縣]"
+)
 _JAPAN = re.compile(
     rf"(?:〒?[0-9]{{3}}-[0-9]{{4}}[ ]?)?(?:{_PREFECTURES})[{HAN}ぁ-ヿー ]{{2,28}}?[0-9一二三四五六七八九十]{{1,4}}(?:丁目|番地?|号|-|ー|の)(?:[0-9]{{1,4}}|丁目|番地?|号|-|ー|の){{0,6}}(?:[ ][{HAN}ぁ-ヿーA-Za-z]{{0,16}}[ ]?[0-9]{{1,5}}(?:号室?|F|阶)?)?"
 )
@@ -74,7 +77,7 @@ _STREETS = tuple(
 RULES = (
     Rule("address", _POSTCODE, _to_postcode, cased=True, signs=IN_DIGITS | IN_CAPITALS),
     Rule("address", _BELOW, _town, needs=(OPAQUE,), cased=True, signs=IN_CAPITALS),
-    Rule("address", _JAPAN, _whole, signs=IN_DIGITS | IN_HAN, needs=("县", "东京都", "北海道", "大阪府", "京都府")),
+    Rule("address", _JAPAN, _whole, signs=IN_DIGITS | IN_HAN, needs=("县", "県", "京都", "北海道", "大阪府")),
     Rule("address", _EUROPE, _whole, needs=_STREETS, cased=True, signs=IN_DIGITS | IN_CAPITALS),
     Rule("address", _CODED, _whole, needs=(", ",), cased=True, signs=IN_DIGITS | IN_CAPITALS),
 )

@@ -24,9 +24,9 @@ _TITLES = (
 _SHORT_TITLES = "总工?|工|队|局|处|科|厂|所|院|校|董|导|哥|姐|嫂|姨|叔|婶|伯|爷|公|少|律|老"
 _SINGLE = f"{_SURNAMES}{_MORE}{SURE}"
 _CALLED = re.compile(
-    rf"[老小大阿{_SINGLE}{_RARE}{WORDS}{_FIRSTS}](?:(?:{_DOUBLE}|(?<=[{_SINGLE}]))(?:(?P<title>{_TITLES})|(?P<short>{_SHORT_TITLES}))(?![长监程])"
+    rf"[老小大阿{_SINGLE}{_RARE}{WORDS}{_FIRSTS}](?:(?:{_DOUBLE}|(?<=[{_SINGLE}]))(?:(?P<title>副?(?:{_TITLES})|副总)|(?P<short>{_SHORT_TITLES}))(?![长监程])"
     rf"|(?<=[{_RARE}])(?P<rarely>先生|女士|小姐)(?![们])"
-    rf"|(?<=[{WORDS}])(?:(?P<worded>{_TITLES})|(?P<hardly>[总哥姐嫂婶叔姨伯])(?![长监程]))"
+    rf"|(?<=[{WORDS}])(?:(?P<worded>副?(?:{_TITLES}))|(?P<hardly>[总哥姐嫂婶叔姨伯科局处])(?![长监程]))"
     rf"|(?P<plain>(?<=[老小大])[{_SURNAMES}{_MORE}](?!(?<=老王)卖瓜)|(?<=[老小])(?:[{SURE}]|[{_FIRSTS}](?:{_DOUBLE}))|(?<=阿)[强伟芳玲明华珍兰英丽娟敏杰军辉亮勇林]))"
 )
 _BEGINS = re.compile(r"(?:\A|[\s,.;:!?()\[\]<>\"'“”‘’「」、,。;:!?@#*|…—\-])\Z")
@@ -54,7 +54,9 @@ def _addressed(view: TextView, match: re.Match[str]) -> Span | None:
     if (
         match["worded"] or match["hardly"]
     ):  # 修律师, 揭总: nothing but a clause's beginning and end tells them from words
-        alone = _ENDS.match(text, end) or (match["worded"] and SPEAKS_BEHIND.match(text, end))
+        going_on = text[end - 1 : end + 1]
+        alone = _ENDS.match(text, end) or SPEAKS_BEHIND.match(text, end) or _DOES.match(text, end)
+        alone = alone or (match["worded"] and rarity(going_on) >= _HARDLY)
         return (start, end, match[0]) if alone and (begins or (led and match["worded"])) else None
     spoken = led or begins
     strong = (match["title"] or match["rarely"]) is not None and match[0][0] not in _COMMON

@@ -141,8 +141,8 @@ def _vehicle(view: TextView, match: re.Match[str]) -> Span | None:
 # （139）87651234
 _MOBILE_APART = re.compile(r"\(1[3-9][0-9]\)[ \-]{0,2}[0-9]{4}[ \-]?[0-9]{4}(?![0-9])")
 
-# 07700 900456; LINDQVIST/TOBIAS MR
-_BRITISH = re.compile(r"0(?<![0-9.].)7[0-9]{3} [0-9]{3} ?[0-9]{3}(?![0-9])")
+# 07700 900456; 090-5512-7734; LINDQVIST/TOBIAS MR
+_BRITISH = re.compile(r"0(?<![0-9.\-].)(?:7[0-9]{3} [0-9]{3} ?[0-9]{3}|[789]0-[0-9]{4}-[0-9]{4})(?![0-9\-])")
 _PASSENGER = re.compile(
     r"[A-Z](?<![\w/].)[A-Z\-']{1,24}/[A-Z]{2,24}(?: [A-Z]{2,24})?[ ]?(?:MRS|MR|MS|MISS|MSTR|DR)(?![A-Za-z])"
 )
@@ -187,7 +187,7 @@ RULES = (
     Rule("id_number", _MEDICARE, _medicare, signs=IN_DIGITS),
     _beside(r"(?:住 ?院|病 ?案|病 ?历|门 ?诊|就 ?诊 ?卡|诊 ?疗 ?卡|医 ?保 ?卡|医疗保险) ?(?:号 ?码?|编 ?号)|(?<![a-z])mrn(?: no\.?)?|medical record(?: number| no\.?)", r"[0-9a-z](?<![0-9a-z].)(?=[a-z\-]{0,4}[0-9]{5})[0-9a-z\-]{4,19}", "号", "mrn", "medical record"),
     _beside(r"nhs(?: number| no\.?)?", r"[0-9](?<![0-9a-z].)[0-9]{2} ?[0-9]{3} ?[0-9]{4}", "nhs"),
-    Rule("phone", _BRITISH, _take_match, needs=("07",), signs=IN_DIGITS),
+    Rule("phone", _BRITISH, _take_match, needs=("07", "080-", "090-"), signs=IN_DIGITS),
     Rule("person", _PASSENGER, _passenger, needs=("/",), cased=True, signs=IN_CAPITALS),
     Rule("cn_mobile", _MOBILE_APART, _take_match, needs=("(1",), signs=IN_DIGITS),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from wenyuan.core.redaction.chinese_names import SPEAKS_BEHIND
 from wenyuan.core.redaction.commonness import rarity
 from wenyuan.core.redaction.matching import IN_CAPITALS, IN_HAN, IN_JAPANESE, Rule, Span
 from wenyuan.core.redaction.text_view import TextView
@@ -67,7 +68,7 @@ def _one_word(view: TextView, match: re.Match[str]) -> Span | None:
     text, start, end = view.text, match.start(), match.end()
     before, behind = _BEFORE_ONE.search(text, max(0, start - 8), start), _AFTER_ONE.match(text, end)
     begins = start == 0 or not _IS_HAN.match(text, start - 1)
-    ends = behind or not _IS_HAN.match(text, end)
+    ends = behind or not _IS_HAN.match(text, end) or SPEAKS_BEHIND.match(text, end)
     if not ((behind and (begins or before)) or (before and ends)) or (match[0] in _DAILY and not before):
         return None
     return start, end, match[0]
@@ -102,10 +103,10 @@ _SURNAMES = (
     "佐藤|铃木|高桥|渡边|渡部|伊藤|加藤|吉田|佐佐木|松本|井上|木村|斋藤|山崎|阿部|池田|桥本|石井|冈田|后藤|长谷川|近藤|坂本|远藤|藤井|青木|西村|福田|太田|三浦|藤原|冈本|松田|中岛|中野|原田|小野|田村|竹内|和田|上田"
     "|石田|柴田|酒井|工藤|宫崎|宫本|内田|高木|安藤|谷口|今井|河野|武田|村上|增田|杉山|岩崎|樱井|野口|松井|菅原|佐野|市川|岛田|水野|新井|久保|木下|野村|田中|中村|小林|山本|山田|山口|前田|藤田|森田|清水|石川|丸山|大冢|平野"
 )
-_MORE_SURNAMES = "五十岚|服部|久保田|松尾|岩田|中川|樋口|秋山|菊地|菊池|横山|大野|千叶|古川|杉本|岛村|荒木|大西|平田|川口|上野|片山|星野|吉川|小岛|饭田|本间|辻|岩本|关|川崎|熊谷|永井|堀|松浦|冈崎|川上|川村|大塚|安田|大桥|高野|浅野|白石|马场|森本|矢野|广瀬|大久保|渡会|细川|早川|泽田|宫田|成田|望月|吉村|小松|须藤|相马|早川"
+_MORE_SURNAMES = "五十[岚嵐]|服部|久保田|松尾|岩田|中川|樋口|秋山|菊地|菊池|横山|大野|千叶|古川|杉本|岛村|荒木|大西|平田|川口|上野|片山|星野|吉川|小岛|饭田|本间|辻|岩本|关|川崎|熊谷|永井|堀|松浦|冈崎|川上|川村|大塚|安田|大桥|高野|浅野|白石|马场|森本|矢野|广瀬|大久保|渡会|细川|早川|泽田|宫田|成田|望月|吉村|小松|须藤|相马|早川"
 # 五十嵐 美咲; 服部様: a surname apart from the given name, or what the Japanese put behind a name.
 _APART = re.compile(
-    rf"(?:{_SURNAMES}|{_MORE_SURNAMES})[ ][{HAN}ぁ-ヿ]{{1,4}}(?![{HAN}ぁ-ヿ])|[{HAN}](?<![{HAN}].)[{HAN}]{{0,3}}(?:[ ][{HAN}ぁ-ヿ]{{1,4}})?(?=さん|くん|ちゃん|样(?![{HAN}本式品]))"
+    rf"(?:{_SURNAMES}|{_MORE_SURNAMES})[ ][{HAN}ぁ-ヿ]{{1,4}}(?![{HAN}ぁ-ヿ])|[{HAN}](?<![{HAN}].)[{HAN}ノヶ]{{0,3}}[ ][{HAN}ぁ-ヿ]{{1,4}}?(?=です|と申し)|[{HAN}](?<![{HAN}].)[{HAN}ノヶ]{{0,3}}(?:[ ][{HAN}ぁ-ヿ]{{1,4}})?(?=さん|くん|ちゃん|[样様](?![{HAN}本式品]))"
 )
 _POLITE = frozenset(
     "多 各 同 这 那 怎 模 式 花 取 抽 留 试 送 一 两 别 何 图 小 打 原 大 走 变 客 皆 神 王 奥 お客".split()

@@ -198,7 +198,7 @@ _ATTACHED = "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|7z|7za|
 _TOOLS = {
     **dict.fromkeys(_ATTACHED.split("|"), re.compile(r"\s-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{0,200})")),
     **dict.fromkeys(
-        "sshpass mongo mongosh mongodump docker podman helm az psexec rdesktop".split(),
+        "sshpass twine mongo mongosh mongodump docker podman helm az psexec rdesktop".split(),
         re.compile(r"\s-p\s{0,3}[\"']?(?P<value>[^\s\"'\-][^\s\"']{0,200})"),
     ),
     **dict.fromkeys(
@@ -230,7 +230,9 @@ _TOOLS = {
     "echo": re.compile(
         r"\s[\"']?(?P<value>[^\s\"'|]{4,100})[\"']?\s{0,2}\|\s{0,2}(?:sudo\s{1,2}(?:-S|chpasswd)|chpasswd|passwd\s{1,2}--stdin)"
     ),
-    "net": re.compile(r"\suse\s[^\n]{0,100}/user:[^\s]{1,80}\s{1,3}(?P<value>[^\s/]{1,100})"),
+    "net": re.compile(
+        r"\s(?:use\s[^\n]{0,100}/user:[^\s]{1,80}|user\s{1,3}(?!/)[^\s/]{1,60})\s{1,3}(?P<value>[^\s/*]{1,100})(?=\s|\Z)"
+    ),
     "keytool": re.compile(r"\s-(?:store|key)pass\s{1,3}[\"']?(?P<value>[^\s\"'\-][^\s\"']{0,200})"),
 }
 _COMMAND = re.compile(
@@ -262,7 +264,7 @@ def _command(view: TextView, match: re.Match[str]) -> Span | None:
         return None
     span = _at(view, found)
     secret = span[2].rpartition(":")[2] if tool and tool[0] in {"curl", "wget", "http", "svn"} else span[2]
-    if tool and tool[0] in {"docker", "podman", "helm", "az"} and "login" not in match[0]:
+    if tool and tool[0] in {"docker", "podman", "helm", "az"} and "login" not in match[0] and " -u" not in match[0]:
         return None  # -p names a port
     return None if holds_the_place(secret) or (secret.isupper() and secret.isalpha()) else span
 

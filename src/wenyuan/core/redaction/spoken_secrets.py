@@ -60,6 +60,14 @@ _PLACED = re.compile(
     r"(?:-asplaintext[ \t]{1,3}(?:-force[ \t]{1,3})?[\"']|[ ]/rp[ ]{1,2}[\"']?|(?:\A|[\n \-])(?:requirepass|masterauth|masterpass)[ \t]{1,3}[\"']?|(?:\A|\n)[ \t]{0,8}(?:user|login)[ ][^\s:=]{1,40}[ ](?=[^\s]{0,60}[0-9_!@#]))"
     r"(?P<value>[^\s\"'$]{4,128})"
 )
+# "pass": "x"; DefaultPassword /t REG_SZ /d x; send "x\r"
+_KEYED = re.compile(
+    r"(?:[\"'](?:pass|pw|psk|passcode)[\"'][ \t]{0,4}[:=][ \t]{0,4}[\"']|password[ ]/t[ ]reg_sz[ ]/d[ ]{1,2}[\"']?|(?:\A|[\s;{])send[ ](?:-- )?[\"](?=[^\"\n]{4,80}\\[rn]\"))(?P<value>[^\s\"'$\\]{4,128})"
+)
+# recovery code is 8H2K-99QT-LM4X; previously it was x
+_RECOVERY = re.compile(
+    r"(?:recovery|backup|restore|activation|unlock|rescue|恢复|备份)[ ]?(?:codes?|keys?|代?码)(?:[ ](?:is|was)|[:=是为])[ ]{0,2}(?P<value>[0-9a-z]{4,8}(?:-[0-9a-z]{4,8}){1,7})(?![0-9a-z\-])"
+)
 # https://9d1f…@host/4: the key that a service is told by.
 _URL_KEY = re.compile(r"://(?P<value>[0-9a-z_\-]{16,128})@(?=[a-z0-9\[])")
 
@@ -85,5 +93,7 @@ RULES = (
     Rule("secret", _ASKED, _said, needs=("pass", "pwd", "login", "wifi", "wi-fi", "密码", "口令", "账号", "怎么进", "怎么登"), signs=IN_DIGITS),
     Rule("secret", _HERE, _whole, needs=("<<<",)),
     Rule("secret", _PLACED, _whole, needs=("-asplaintext", "/rp", "requirepass", "masterauth", "masterpass", "user ", "login ")),
+    Rule("secret", _KEYED, _whole, needs=("pass", "pw", "psk", "send ")),
+    Rule("secret", _RECOVERY, _whole, needs=("code", "key", "码"), signs=IN_DIGITS),
     Rule("secret", _URL_KEY, _whole, needs=("://",)),
 )  # fmt: skip
