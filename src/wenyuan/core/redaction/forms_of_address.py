@@ -54,10 +54,9 @@ def _addressed(view: TextView, match: re.Match[str]) -> Span | None:
     if (
         match["worded"] or match["hardly"]
     ):  # 修律师, 揭总: nothing but a clause's beginning and end tells them from words
-        going_on = text[end - 1 : end + 1]
         alone = _ENDS.match(text, end) or SPEAKS_BEHIND.match(text, end) or _DOES.match(text, end)
-        alone = alone or (match["worded"] and rarity(going_on) >= _HARDLY)
-        return (start, end, match[0]) if alone and (begins or (led and match["worded"])) else None
+        parted = match["worded"] and rarity(text[end - 1 : end + 1]) >= _HARDLY
+        return (start, end, match[0]) if (alone or parted) and (begins or (led and match["worded"])) else None
     spoken = led or begins
     strong = (match["title"] or match["rarely"]) is not None and match[0][0] not in _COMMON
     if not spoken and (
