@@ -107,8 +107,9 @@ def _rarest_pair(word: str) -> str:
     )
 
 
+_NEEDED = sorted({word for rule in RULES for word in rule.needs})
 _BY_PAIR: dict[str, list[str]] = {}
-for _word in sorted({word for rule in RULES for word in rule.needs}):
+for _word in _NEEDED:
     _BY_PAIR.setdefault(_rarest_pair(_word), []).append(_word)
 _SINGLE_CHARACTERS = frozenset(pair for pair in _BY_PAIR if len(pair) == 1)
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}

@@ -19,6 +19,8 @@ _NO_SECRET = re.compile(
 def _coded(view: TextView, match: re.Match[str], kinds: int = 2) -> Span | None:
     """A word with letters and with digits or signs, of so many kinds of characters."""
     start, value = match.start("value"), view.text[match.start("value") : match.end("value")]
+    while value and value[0] in ",;:.":
+        start, value = start + 1, value[1:]
     while value and value[-1] in _EDGE:
         value = value[:-1]
     has = (
