@@ -44,6 +44,16 @@ def test_a_slide_is_a_section_with_its_title_its_list_and_what_is_said_to_it() -
     )  # the number on the notes' page
 
 
+@pytest.mark.parametrize("word", ["Room rates", "课程总则"])
+def test_a_deck_of_text_boxes_is_called_by_its_file(word: str) -> None:
+    """Where the first slide has no title, the heading that the reader makes names the slide, and not the whole deck."""
+    document = read(
+        presentation(slide(shape(paragraph(word), place="")), slide(shape(paragraph("Menus"), place="title")))
+    )
+    assert blocks(document)[0] in (("heading", "Slide 1", 1), ("heading", "第 1 页", 1))
+    assert (document.title, document.titled) == ("a", False)
+
+
 def test_marks_that_a_paragraph_has_count_and_those_it_refuses_do_not() -> None:
     """Automatic numbers are text; a paragraph without a mark parts two lists."""
     numbered = 'lvl="0"><a:buAutoNum type="arabicPeriod" startAt="3"/'

@@ -41,6 +41,7 @@ class Piece:
     Attributes:
         inner: ``(offset, anchor)``; offsets are those of `text`.
         lines: Its printed lines; offsets are those of `text`. A paragraph with them has no line break.
+        made: A heading that the reader has made, as ``Slide 1``: it names a place, never the document.
     """
 
     kind: BlockKind
@@ -54,6 +55,7 @@ class Piece:
     inner: tuple[tuple[int, str], ...] = ()
     cells: Sequence[tuple[int, int, str]] = ()
     lines: Sequence[Line] = ()
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def assemble(
         )  # fmt: skip
         at = end + len(_GAP)
     # 第一章 or 一、 opens a part of the document, and names only that.
-    named = (block.label for block, piece in zip(blocks, kept, strict=True)
+    named = ("" if piece.made else block.label for block, piece in zip(blocks, kept, strict=True)
              if block.kind == "heading" and not opening(piece.text))  # fmt: skip
     title = plain_title(clean(title)[0])
     title = next(named, "") if no_title(title) else title

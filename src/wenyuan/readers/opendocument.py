@@ -163,10 +163,10 @@ def _slide(walk: _Walk, page: Any, number: int, chinese: bool) -> Iterator[Piece
     ]
     if not (title or any(piece.text.strip() for piece in (*body, *spoken))):
         return
-    if not title:
+    if made := not title:
         title = f"第 {number} 页" if chinese else f"Slide {number}"
         walk.added.append(title)
-    yield Piece("heading", title, level=1, page=number)
+    yield Piece("heading", title, level=1, page=number, made=made)
     yield from (replace(piece, page=number) for piece in body)
     if any(piece.text.strip() for piece in spoken):
         walk.added.append(heading := "备注" if chinese else "Notes")

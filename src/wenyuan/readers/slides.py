@@ -166,10 +166,10 @@ class _Deck:
         spoken = list(self._spoken(page, related))
         if not (title or body or spoken):
             return
-        if not title:
+        if made := not title:
             title = f"第 {page} 页" if self._chinese else f"Slide {page}"
             self.added.append(title)
-        yield Piece("heading", title, level=1, page=page)
+        yield Piece("heading", title, level=1, page=page, made=made)
         yield from body
         yield from spoken
 
