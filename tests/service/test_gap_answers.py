@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import Conflict, InvalidRequest, KnowledgeError, NotFound, NotPermitted
-from wenyuan.core.gaps import digest_of
+from wenyuan.core.gaps import GapClosing, digest_of
 from wenyuan.core.model import Source
 from wenyuan.core.ownership import owned_sources
 from wenyuan.service.gaps.answers import GapAnswerRequest
-from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.service.gaps.finder import SURE
+from wenyuan.service.search.searcher import LOCAL, SearchRequest
 
 LEAVE = "# 休假制度\n\n## 年假\n\n员工工作满一年后，每年享有五天带薪年假，未休完的年假可以顺延至次年三月底。\n"
 CANTEEN = "食堂早上七点开门，晚上八点关门。"
@@ -63,6 +65,18 @@ def test_a_written_answer_answers_the_question(house: Any) -> None:
     assert (golden.question, golden.answer, golden.origin) == (ASKED, settled.gap.closing.uri, "gap")
     (held,) = house.catalog.written_answers()
     assert (held.author, held.uri, held.review_on) == ("王芳", settled.uri, wanted.review_on)
+
+
+@pytest.mark.parametrize(("score", "kept"), [(0.56, 0), (SURE, 1)])
+def test_what_closed_by_itself_is_a_golden_question_where_it_is_sure(house: Any, score: float, kept: int) -> None:
+    """An answer that just counts closes a gap, and does not say what is right: evaluations would be held against it."""
+    name = asked(house, ASKED)
+    (gap,) = house.gaps.find().gaps
+    closing = GapClosing(
+        digest=name, at=1.0, audit_id="a", source_id="rules", uri="file:///pay.md", title="Pay", score=score
+    )
+    house.gaps._keep([replace(gap, closing=closing)], LOCAL)
+    assert [one.origin for one in house.catalog.golden_questions()] == ["closed"] * kept
 
 
 def test_an_answer_lies_beside_the_source_that_it_is_about(house: Any, tmp_path: Path) -> None:

@@ -79,6 +79,8 @@ NO_GAP = "wenyuan gaps list"
 _LAST = "gaps/asked"
 """Key of the catalog's value that says which question was asked again last, where there was no time for all."""
 _MOST_ANSWERED = 50
+SURE = 0.9
+"""From which probability on an answer that nobody has looked at may say what is right: evaluations are held against it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +252,7 @@ class Gaps:
         principal: Principal = LOCAL,
     ) -> tuple[KnowledgeGap, ...]:
         """Ask the open gaps again, for the agents and with the eyes of those who asked; returns the gaps that closed by it,
-        each with what answers it. Their questions are kept as golden questions.
+        each with what answers it. Their questions are kept as golden questions where that is sure.
 
         Each answer is recorded under who asked first, by the door ``gaps``, and does not count as asked. What is known no
         more, the question, its agent or with whose eyes it was, is not asked; that and what fails leaves its gap open.
@@ -303,7 +305,7 @@ class Gaps:
         return best
 
     def _keep(self, closed: Sequence[KnowledgeGap], principal: Principal) -> None:
-        """Keep what answers gaps that closed, and their questions as golden questions."""
+        """Keep what answers gaps that closed; and their questions as golden questions, where somebody or the score is sure."""
         answers = [(gap, gap.closing) for gap in closed if gap.closing is not None]
         if not answers:
             return
@@ -316,6 +318,7 @@ class Gaps:
                 origin="gap" if gap.decision is not None else "closed", at=closing.at,
             )
             for gap, closing in answers
+            if gap.decision is not None or closing.score >= SURE
         ])  # fmt: skip
 
     def _ask(self, one: UnansweredQuestion) -> GapClosing | None:
