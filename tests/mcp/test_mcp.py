@@ -149,6 +149,20 @@ def test_an_agent_answers_by_files_alone(url: str) -> None:
     assert "24 小时" in read["text"]
 
 
+def test_a_path_that_is_not_there_is_told_in_tools(url: str) -> None:
+    """What to do next is a tool of this door, not a command of a terminal that its client does not have."""
+
+    async def use(client: Any) -> Any:
+        wrong = [("read", {"path": "/none"}), ("list", {"path": "/policy/none.md"}), ("read", {"path": "/policy/"}),
+                 ("grep", {"path": "/none", "pattern": "a"})]  # fmt: skip
+        return [await client.call_tool(name, given) for name, given in wrong]
+
+    for told in over_http(url, use):
+        assert told.is_error
+        assert "wenyuan fs" not in told.content[0].text
+        assert "the tool list with path /" in told.content[0].text
+
+
 def test_a_long_text_is_read_in_parts(url: str) -> None:
     """No more tokens than are wanted at once, and nothing lost between the parts."""
 

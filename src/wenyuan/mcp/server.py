@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from wenyuan.service.reading import ListedDocument
 
 
+_LISTING = "wenyuan fs ls "  # as hints name what shows a folder
 _log = logging.getLogger("wenyuan.mcp")
 
 
@@ -222,10 +223,15 @@ def _error(tool: Tool, error: KnowledgeError, context: ServerRequestContext[Any]
         if state is not None:
             state.retrieval_status = "FAILED"
     said = "FAILED: the library could not answer; this is not an empty answer. " if failed else "REFUSED: "
-    hint = f" ({error.hint})" if error.hint and not failed else ""
+    hint = f" ({_for_tools(error.hint)})" if error.hint and not failed else ""
     value = dict(tool.failed(str(error))) if failed and tool.failed else None
     text = TextContent(type="text", text=f"{said}{error}{hint}")
     return CallToolResult(content=[text], structured_content=value, is_error=True)
+
+
+def _for_tools(hint: str) -> str:
+    """A hint that names a command of the terminal, in the tools that a client of this door has."""
+    return f"the tool list with path {hint.removeprefix(_LISTING)}" if hint.startswith(_LISTING) else hint
 
 
 def _refused(error: KnowledgeError) -> bool:
