@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -54,3 +55,17 @@ def test_documents_that_cannot_be_seen_are_not_left_out(listed: Path) -> None:
     )
     with nobody(), pytest.raises(SourceError, match="cannot look into"):
         find_files(listed / "leave.md", lambda name: True)
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    """A device and a pipe are no files, and no fault of rights; a folder of such, and of links that lead out, is not empty."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (tmp_path / "zero.md").symlink_to("/dev/zero")
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(SourceError, match="neither a file nor a folder") as caught:
+            find_files(path, lambda name: True)
+        assert "ls -la" not in caught.value.hint
+    with pytest.raises(SourceError, match="nothing to read") as caught:
+        find_files(tmp_path, lambda name: True)
+    assert "empty" not in str(caught.value)
+    assert "links that lead out of it: 1; pipes and devices: 1" in str(caught.value)

@@ -16,7 +16,7 @@ from wenyuan.core.errors import SourceError, msg
 from wenyuan.core.fidelity import PICTURES
 from wenyuan.core.model import Document
 from wenyuan.runtime.installation import install_command
-from wenyuan.runtime.presence import is_file
+from wenyuan.runtime.presence import exists, is_dir, is_file
 from wenyuan.runtime.regular import open_regular
 from wenyuan.service.ingest.place_check import check_place
 
@@ -43,7 +43,10 @@ def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") ->
     try:
         check_place(str(path))
         libraries: list[Path] = []
-        found = [path] if is_file(path) else sorted(_walk(path, hidden, libraries))
+        passed: Counter[str] = Counter()
+        if exists(path) and not is_file(path) and not is_dir(path):
+            raise _neither(path)
+        found = [path] if is_file(path) else sorted(_walk(path, hidden, libraries, passed))
     except OSError as error:
         raise _shut(path, error) from error
     files = tuple(f for f in found if readable(f.name))
@@ -51,7 +54,7 @@ def find_files(path: Path, readable: Callable[[str], bool], hidden: str = "") ->
     skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if f not in read)
     skipped |= Counter({"(library)": len(libraries)} if libraries else {})
     if not files:
-        raise nothing_to_read(str(path), skipped)
+        raise _only_these(path, passed) if passed and not skipped else nothing_to_read(str(path), skipped)
     return FoundFiles(files, dict(skipped))
 
 
@@ -59,6 +62,22 @@ def _shut(path: Path | str, error: OSError) -> SourceError:
     return SourceError(
         msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror),
         hint=msg("check that this user may read it: ls -la {folder}", folder=quote(str(path))),
+    )
+
+
+def _neither(path: Path) -> SourceError:
+    return SourceError(
+        msg("{path} is neither a file nor a folder: pipes and devices are not read", path=path),
+        hint="write what it gives into a file, and take that in",
+    )
+
+
+def _only_these(path: Path, passed: Counter[str]) -> SourceError:
+    links, others = passed["links"], passed["others"]
+    what = msg("links that lead out of it: {links}; pipes and devices: {others}", links=links, others=others)
+    return SourceError(
+        msg("nothing to read in {path}: {kinds}", path=path, kinds=what),
+        hint="only files that lie in the folder are read",
     )
 
 
@@ -88,8 +107,11 @@ def of_library(path: Path) -> SourceError:
     )
 
 
-def _walk(folder: Path, hidden: str, libraries: list[Path]) -> Iterator[Path]:
-    """Files below a folder; what libraries keep for themselves is left out, and their folders are added to `libraries`."""
+def _walk(folder: Path, hidden: str, libraries: list[Path], passed: Counter[str]) -> Iterator[Path]:
+    """Files below a folder; what libraries keep for themselves is left out, and their folders are added to `libraries`.
+
+    Links that lead out, pipes and devices are counted in `passed`.
+    """
     root = folder.resolve()
 
     def refuse(error: OSError) -> None:
@@ -103,11 +125,16 @@ def _walk(folder: Path, hidden: str, libraries: list[Path]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") or name == here)
         for name in names:
             file = Path(where, name)
-            if name.startswith(".") or not (is_file(file) or file.is_symlink()):
+            if name.startswith("."):
+                continue
+            if not (is_file(file) or file.is_symlink()):
+                passed["others"] += 1
                 continue
             # Not Path.resolve: of a link to itself it raises what is no OSError.
             if Path(os.path.realpath(file)).is_relative_to(root):
                 yield file
+            else:
+                passed["links"] += 1
 
 
 @dataclass(frozen=True)
