@@ -17,6 +17,7 @@ import wenyuan
 from listening import listening
 from wenyuan.cli.options import setting
 from wenyuan.cli.root import app
+from wenyuan.core.access import RIGHTS
 
 USAGE = [
     (["search"], "Missing argument 'query'", "缺少参数 'query'", "wenyuan search -h"),
@@ -181,3 +182,9 @@ def test_every_command_has_the_shared_options() -> None:
         shared = [option for one in command.params for option in one.opts if option in every]
         assert (name, shared) == (name, wanted)
         assert [one.opts[0] for one in command.params[-len(wanted) :]] == wanted
+
+
+def test_the_help_of_keys_names_every_right() -> None:
+    """What a key may be given stands in the help, erasing too."""
+    told = " ".join(run("key", "create", "--help").stdout.split())
+    assert ", ".join(RIGHTS) in told

@@ -39,7 +39,7 @@ def test_a_document_is_given_readers(library: Any, browser: console_door.Browser
     assert "group:hr, user:zhao" in browser.get(at).body
     assert (texts(library, WU), texts(library, LI)) == ({"c"}, {"b", "c"})
     refused = browser.post(at, {"readers": "hr", "deny": ""})
-    assert (refused.status, "readers[0]" in refused.body, 'value="hr"' in refused.body) == (400, True, True)
+    assert (refused.status, "Readers, entry 1" in refused.body, 'value="hr"' in refused.body) == (400, True, True)
     browser.post(at, {"readers": "", "nobody": "yes"})
     assert texts(library, LI) == {"b", "c"}
     browser.post(at, {"clear": "yes"})

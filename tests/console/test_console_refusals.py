@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import wenyuan
 from console_door import Browser, console
 from governed_door import key
 from wenyuan.console.field_labels import LABELS, label_of
@@ -44,6 +46,23 @@ def test_a_refusal_has_the_names_of_the_form(tmp_path: Path, language: str) -> N
 def test_every_label_is_a_text(language: str) -> None:
     """Each name of a field stands for a text of the console."""
     assert set(LABELS.values()) <= texts("console", language).keys()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_door_that_is_recorded_has_a_name(language: str) -> None:
+    """The audit says by which door something was asked or read; none of them stands there by its name in the program."""
+    named = re.compile(r"""(?:door(?:: str = |=)|^DOOR = |^AGAIN = )"([a-z_]+)\"""", re.MULTILINE)
+    package = Path(wenyuan.__file__).parent
+    doors = {name for file in package.rglob("*.py") for name in named.findall(file.read_text("utf-8"))}
+    assert {"page", "fs", "dify", "mcp"} <= doors
+    assert {f"door_{name}" for name in doors} <= texts("console", language).keys()
+
+
+def test_no_page_has_english_punctuation_of_its_own() -> None:
+    """A colon, a comma and a full stop between values are texts: Chinese has others."""
+    own = re.compile(r"""\}\}(?:</a>)?[:.;] |\{\{ ', ' if""")
+    for page in (Path(wenyuan.__file__).parent / "console" / "templates").glob("*.html"):
+        assert own.findall(page.read_text("utf-8")) == [], page.name
 
 
 def test_the_place_in_a_list_is_counted_from_one() -> None:

@@ -39,7 +39,8 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 def create(
     ctx: typer.Context,
     rights: Annotated[
-        str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, on_behalf_of, admin.")
+        str,
+        typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, erase, on_behalf_of, admin."),
     ] = "",
     agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for.")] = None,
     name: Annotated[str, typer.Option(help="What people call it: who has it, what for.")] = "",
