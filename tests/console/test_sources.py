@@ -234,14 +234,14 @@ def test_the_settings_of_a_source_are_edited(opened: tuple[str, Any]) -> None:
     browser = Browser(url)
     path = "/console/sources/wiki/edit"
     fields = {"title": "Wiki", "trust_level": 2}
-    assert browser.post(path, {**fields, "settings": '{"redact": ["email"]}'}).status == 303
-    until(lambda: library.catalog.source("wiki").settings == {"redact": ["email"]})
+    assert browser.post(path, {**fields, "settings": '{"redaction": {"actions": {"email": "drop"}}}'}).status == 303
+    until(lambda: library.catalog.source("wiki").settings == {"redaction": {"actions": {"email": "drop"}}})
     assert '"email"' in browser.get(path).text("textarea[name=settings]")
     wrong = browser.post(path, {**fields, "settings": "{"})
     assert wrong.status == 400
     assert "JSON" in wrong.text("small.wrong")
     assert browser.post(path, fields).status == 303
-    assert library.catalog.source("wiki").settings == {"redact": ["email"]}
+    assert library.catalog.source("wiki").settings == {"redaction": {"actions": {"email": "drop"}}}
     assert browser.post(path, {**fields, "settings": ""}).status == 303
     until(lambda: library.catalog.source("wiki").settings == {})
 

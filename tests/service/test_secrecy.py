@@ -63,7 +63,7 @@ def test_settings_hold_no_secret(held: dict[str, Any], path: str) -> None:
 @pytest.mark.parametrize("held", SOUND)
 def test_names_are_no_secrets(held: dict[str, Any]) -> None:
     """Names of variables, of columns and of kinds of values are taken in and shown as they are."""
-    source = parse_source({"source_id": "kb", "settings": held})
+    source = parse_source({"source_id": "kb", "path": "https://kb.example/", "settings": held})
     assert shown_source(source) == source_to_wire(source)
 
 
