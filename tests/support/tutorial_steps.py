@@ -2,7 +2,7 @@
 
 In a block marked ``console`` a line that begins with ``$`` is a command, up to the end of what it feeds itself (``<<'END'``);
 the lines behind it are what it prints. ``…`` stands for anything; white space is not compared, since lines are as long as the
-folder's name makes them.
+folder's name makes them, and neither is the second decimal of a score, which may be another on another processor.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 
 import patience
 
+_LAST = re.compile(r"(?<![0-9])(0\.[0-9])[0-9](?![0-9])")
+_SCORE = re.compile(r"(?<![0-9])0\\\.[0-9](?![0-9])")
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -64,7 +66,8 @@ def is_shown(step: Step, printed: str) -> bool:
     if not step.shown:
         return True
     wanted = "".join("".join(step.shown).split())
-    return re.fullmatch(".*".join(map(re.escape, wanted.split("…"))), "".join(printed.split()), re.DOTALL) is not None
+    parts = [_SCORE.sub(r"\g<0>[0-9]", re.escape(part)) for part in _LAST.sub(r"\1", wanted).split("…")]
+    return re.fullmatch(".*".join(parts), "".join(printed.split()), re.DOTALL) is not None
 
 
 def followed(page: Path, folder: Path, **more: str) -> int:
