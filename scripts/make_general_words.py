@@ -24,8 +24,22 @@ from wenyuan.core.text.folding import has_han
 LATIN, HAN = 14.0, 10
 """Kept are stems with a negative logarithm of their share below the first, and Chinese words that were counted as often as the second."""
 _THINGS, _OTHERS = frozenset("njlibsg"), frozenset("av")
-"""By the first letter of a part of speech: nouns, names, places and set phrases; adjectives and verbs. The rest are form words."""
+"""By the first letter of a part of speech: nouns, names, places and set phrases; adjectives and verbs. Most of the rest are form words."""
 _NOMINAL = frozenset(("vn", "an"))
+_TIMES, _CHARACTERS = frozenset(("t", "tg")), "zg"
+"""Words of time, and single characters of which the dictionary knows no more: 车, 糖, 您."""
+_FROM_NOW = frozenset("当目今昨明后前去近现如此往从次上下本这那过来同先未刚正早已眼最将元之以平")
+"""How words of time begin that say when from now, or in what order; those that name a day, a season or a meal are things."""
+_TIMES_OF_DAY = frozenset(
+    "早上 早晨 清晨 凌晨 清早 上午 中午 正午 午后 下午 傍晚 黄昏 晚上 晚间 夜晚 夜里 夜间 深夜 半夜 午夜 白天 晚 宵 夜".split()
+)
+"""Said in many words for the same hours, and so no things."""
+_NAMED_AFTER_ALL = frozenset(
+    "元旦 元宵 元宵节 上旬 下旬 早餐 零件 零部件 首都 本科 湿地 初中 首页 左手 一季度".split()
+)
+_JOINING = frozenset("您较每仍往虽甚且稍够哦啊唉矣乎")
+_RARE_TIME, _RARE_CHARACTER = 9.1, 8.6
+"""The costs from which words of time and such characters say something."""
 
 
 def main(english: str, chinese: str) -> None:
@@ -39,8 +53,8 @@ def main(english: str, chinese: str) -> None:
         (word, count, speech) for word, count, speech in _lines(chinese) if len(word) <= LONGEST and has_han(word)
     ]
     total = Counter({word: count for word, count, _ in counted})
-    kinds = {word: _kind(speech) for word, _, speech in counted}
     han_costs = _costs(total)
+    kinds = {word: _kind(word, speech, han_costs[word]) for word, _, speech in counted}
     words = sorted((word for word, count in total.items() if count >= HAN), key=str.encode)
     path = Path(general_words.__file__).with_name(general_words.FILE)
     np.savez_compressed(
@@ -66,9 +80,13 @@ def _costs(counts: Counter[str]) -> dict[str, float]:
     return {word: -float(np.log(count / total)) for word, count in counts.items()}
 
 
-def _kind(speech: str) -> int:
-    if speech[:1] in _THINGS or speech in _NOMINAL:
+def _kind(word: str, speech: str, cost: float) -> int:
+    if speech[:1] in _THINGS or speech in _NOMINAL or word in _NAMED_AFTER_ALL:
         return THING
+    if speech in _TIMES and cost > _RARE_TIME:
+        return OTHER if word in _TIMES_OF_DAY else FORM if word[0] in _FROM_NOW else THING
+    if speech == _CHARACTERS and cost > _RARE_CHARACTER:
+        return FORM if word in _JOINING else OTHER
     return OTHER if speech[:1] in _OTHERS else FORM
 
 

@@ -109,6 +109,33 @@ def test_a_name_that_is_nowhere_is_told_among_other_words(
     assert max(hit.score for hit in answer.hits) <= WITHOUT_ITS_NAME
 
 
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("端午节大门几点关门", ("端午节",)),
+        ("周六大门几点开门", ("周六",)),
+        ("does the doctor come on Sundays?", ("sundays",)),
+        ("does the pool open on Mondays?", ()),
+    ],
+)
+def test_a_day_that_the_first_passage_does_not_speak_of(
+    library: wenyuan.Library, question: str, days: tuple[str, ...]
+) -> None:
+    """What holds on other days is not called likely; the day is told where nothing in scope speaks of it, either."""
+    answer = library.search(question)
+    assert answer.missing_terms == days
+    assert answer.answerable is not None and answer.answerable <= WITHOUT_ITS_NAME
+    assert max(hit.score for hit in answer.hits) <= WITHOUT_ITS_NAME
+
+
+@pytest.mark.parametrize("question", ["does the doctor come on Mondays?", "大门几点关门"])
+def test_a_day_that_is_there_is_likely(library: wenyuan.Library, question: str) -> None:
+    """The passage that speaks of it answers as before, and so does one for a question that names none."""
+    answer = library.search(question)
+    assert answer.missing_terms == ()
+    assert answer.answerable is not None and answer.answerable > WITHOUT_ITS_THINGS
+
+
 def test_where_the_best_hit_has_a_thing_no_other_is_read(
     library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:

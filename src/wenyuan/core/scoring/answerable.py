@@ -11,8 +11,8 @@ one of the first passages says, in the same words or in neighbouring ones (`word
 twenty files, too.
 
 A code that the question names and that stands nowhere in scope bounds P by `WITHOUT_ITS_CODE`; one that stands there is an
-answer's place: P is 1. Where all things that it names stand nowhere in scope, P is `WITHOUT_ITS_THINGS` at most, and where a name does,
-`WITHOUT_ITS_NAME`.
+answer's place: P is 1. Where all things that it names stand nowhere in scope, P is `WITHOUT_ITS_THINGS` at most; where a name does, or
+where the first passage does not speak of a day or a season that it names, `WITHOUT_ITS_NAME`.
 
 The coefficients are logistic regressions on judged collections large and small, among them small libraries of companies:
 their own questions, questions about neighbouring subjects, and questions of other collections. Nineteen in twenty questions
@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-VERSION = 6
+VERSION = 7
 """Changes with the form or its numbers; recorded with every answer."""
 
 Strictness = Literal["off", "lenient", "normal", "strict"]
@@ -43,7 +43,8 @@ WITHOUT_ITS_THINGS = 0.6
 things by other names than texts do."""
 
 WITHOUT_ITS_NAME = 0.5
-"""The same where a word that it writes as a name (*Perth*, *Docker*) stands nowhere in scope."""
+"""The same where a word that it writes as a name (*Perth*, *Docker*) stands nowhere in scope, and where it names a day or a season
+(端午节, *on Sundays*) that the first passage does not speak of; see `core.text.named_days`."""
 
 MEASURED_WITH = "multilingual-e5-small", "q4-int7-damped"
 """The encoder, by id and quantisation of its fingerprint, whose vectors the numbers below are for; with others, those of other

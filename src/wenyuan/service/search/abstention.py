@@ -36,6 +36,7 @@ from wenyuan.core.text.literals import (
     parts_of,
     stands_in,
 )
+from wenyuan.core.text.named_days import NamedDay, named_days
 from wenyuan.service.search.candidates import Ranked, why_empty
 from wenyuan.service.search.change_cache import Record
 from wenyuan.service.search.coverage import Coverage
@@ -66,7 +67,7 @@ class Verdict(NamedTuple):
         why: Why nothing is given; ``""`` where something may be.
         codes: Codes that the question names and that stand nowhere in the scope, as they were compared.
         things: The same of other things, which may be there under another name.
-        most: What the probability is said to be at most for want of those.
+        most: What the probability is said to be at most for want of those, or where the first passage does not speak of a day that it names.
     """
 
     probability: float
@@ -165,14 +166,16 @@ class Abstention:
             probability = min(probability, WITHOUT_ITS_CODE)
         lacking = _lacking(query, ranked, coverage)
         absent = self._absent(lacking, ranked, coverage, scope, deadline) if lacking else []
-        things = tuple(word.shown for word in absent)
+        days = _other_days(query, ranked, coverage)
+        told = (*(word.shown for word in absent), *self._nowhere(days, coverage, scope, deadline))
+        things = tuple(dict.fromkeys(told))
         nearest = max(ranked, key=lambda pair: pair[0].parts["fused"])[0].score
         if self._settings.floor is None and probability < self.least:
             if missing or not _any_stands([*names, *named], ranked):
                 why = self._refusal(probability, nearest, (*missing, *things))
                 return Verdict(probability, why, missing, things)
             probability = self.least  # it may be there and answer little
-        most = _most(absent, coverage)
+        most = min(_most(absent, coverage), WITHOUT_ITS_NAME if days else 1.0)
         return Verdict(min(probability, most), "", missing, things, most)
 
     def standing(
@@ -216,6 +219,19 @@ class Abstention:
                 )
             ]
         return [word for word, _ in open_ones]
+
+    def _nowhere(
+        self, days: Sequence[NamedDay], coverage: Coverage, scope: Scope, deadline: Deadline
+    ) -> tuple[str, ...]:
+        """Those days that no passage of the scope speaks of, as far as it is found by them."""
+        found = []
+        for day in days:
+            terms = search_terms(day.shown)
+            hits = self._engine.keyword(terms, scope=scope, limit=_CODE_HITS, deadline=deadline).hits
+            passages = self._record.passages(sorted(hit.passage_id for hit in hits), deadline)
+            if not any(day.is_meant_in(coverage.folded(passage)) for passage in passages.values()):
+                found.append(day.shown)
+        return tuple(found)
 
     def _may_stand(self, code: str, ranked: Ranked, scope: Scope, deadline: Deadline) -> bool:
         """Whether a passage of the scope has a code, however it is joined."""
@@ -267,6 +283,15 @@ def _lacking(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[
     if sum(word.says for word in absent) >= _MOSTLY * coverage.total:
         return tuple(absent)
     return tuple(word for word in absent if word.name)
+
+
+def _other_days(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[NamedDay, ...]:
+    """Days and seasons that the question names and that the first passage does not speak of; see `core.text.named_days`."""
+    days, (_, first) = named_days(query.text), ranked[0]
+    if not days or coverage.of(first) is None:
+        return ()
+    text = coverage.folded(first)
+    return tuple(day for day in days if not day.is_meant_in(text))
 
 
 def _whole_passages(ranked: Ranked, found: LegOutput) -> list[float]:
