@@ -22,6 +22,12 @@ from wenyuan.core.text.folding import fold
         ("How do I get red wine out of a white shirt", ["red", "wine", "white", "shirt"]),
         ("I haven't got a fixed address, can I still get a card?", ["fix", "address", "card"]),
         ("能用Docker部署吗", ["docker", "部署"]),
+        ("哺乳假一天多长时间", ["哺乳", "假"]),
+        ("端午节食堂几点开门", ["端午节", "食堂", "开门"]),
+        ("晚班有夜宵吗", ["晚班", "夜宵"]),
+        ("今天食堂几点开门", ["食堂", "开门"]),
+        ("访客的车停哪", ["访客", "车", "停"]),
+        ("I'm ill, how long can I stay home?", ["ill", "stay", "home"]),
         ("怎么办", []),
         ("what is it", []),
     ],
@@ -37,6 +43,11 @@ def test_rare_words_say_more() -> None:
     assert says["canteen"] > says["game"] and says["病房"] > says.get("公司", 0.0)
     things = {word.text: word.thing for word in content_words("食堂开门")}
     assert things == {"食堂": True, "开门": False}
+    assert {word.text: word.thing for word in content_words("周六晚上停车")} == {
+        "周六": True,
+        "晚上": False,
+        "停车": False,
+    }
 
 
 def test_a_word_spelled_wrongly_is_what_was_meant() -> None:

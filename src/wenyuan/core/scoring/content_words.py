@@ -53,8 +53,8 @@ often sometimes usually maybe perhaps please thank thanks hi hello is are was we
 make makes made take takes took taken give gives given gave go goes went gone come comes came put keep kept want wants need needs
 know knows knew known tell tells told say says said ask asked think thought look looking use used using find found happen happens
 like way ways thing things something anything someone anyone somebody anybody everyone one ones lot kind sort bit able allowed
-possible right ok okay yes question answer do does did done get got can could would should will shall may might must it its my our
-your their me you us them i we he she they his her im ive id ill youre havent didnt doesnt dont cant wont isnt arent weve theyre
+possible right ok okay yes long question answer do does did done get got can could would should will shall may might must it its my our
+your their me you us them i we he she they his her im ive youre havent didnt doesnt dont cant wont isnt arent weve theyre
 thats whats wheres hows wouldnt couldnt shouldnt wasnt werent
 """
 _CHINESE_FORMS = """
@@ -143,7 +143,7 @@ def _latin(run: str, meant: Mapping[str, str], names: Collection[str]) -> Iterat
 
 def _chinese(run: str) -> Iterator[Word]:
     spans = (run[at : at + size] for at in range(len(run)) for size in range(1, LONGEST + 1))
-    known = chinese_figures(spans)
+    known = {**_WAYS_OF_ASKING, **chinese_figures(spans)}
     for word in _cut(run, known):
         figure = known.get(word)
         if word in _CHINESE_FORM_WORDS or (figure is not None and figure.kind == FORM):
@@ -199,3 +199,5 @@ def _english_forms() -> frozenset[str]:
 
 
 _CHINESE_FORM_WORDS = frozenset(_CHINESE_FORMS.split())
+_WAYS_OF_ASKING = {word: Figure(_HAN_FREQUENT, FORM) for word in _CHINESE_FORM_WORDS}
+"""Those that general text is not cut into (多长时间) are words, too."""
