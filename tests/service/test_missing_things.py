@@ -41,7 +41,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Librar
         ("食堂几点开门", ("食堂",)),
         ("食堂幾點開門", ("食堂",)),
         ("请问健身房早上几点开门", ("健身房",)),
-        ("离职要提前多少天", ("离职",)),
         ("what time does the sauna open?", ("sauna",)),
         ("what time does the cinema open", ("cinema",)),
     ],

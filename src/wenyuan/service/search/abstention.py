@@ -264,8 +264,8 @@ class Abstention:
 
 
 def _lacking(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[Word, ...]:
-    """Things and actions that the question names and that none of the first passages has, neither as a word that says nearly the
-    same: all of them where they are half of what it says, else those that it writes as names.
+    """Things that the question names and that none of the first passages has, neither as a word that says nearly the same: all of
+    them where they are half of what it says, else those that it writes as names.
 
     Things that have synonyms in the library, and questions whose best passage is in another language, are left out: they may be there
     in other words.
@@ -276,7 +276,7 @@ def _lacking(query: AnalysedQuery, ranked: Ranked, coverage: Coverage) -> tuple[
     first = [coverage.folded(passage) for _, passage in ranked[:FIRST]]
     absent = [
         word
-        for word in (*coverage.things, *coverage.actions)
+        for word in coverage.things
         if not any(share_in(word.text, text) for text in (reworded, *first))
         and not any(coverage.stands_as_neighbour(word.text, text) for text in first)
     ]
@@ -304,7 +304,7 @@ def _most(absent: Sequence[Word], coverage: Coverage) -> float:
     """The most that the probability is said to be where things of a question stand nowhere in scope."""
     if any(word.name for word in absent):
         return WITHOUT_ITS_NAME
-    return WITHOUT_ITS_THINGS if absent and set(coverage.things) <= set(absent) else 1.0
+    return WITHOUT_ITS_THINGS if absent and len(absent) == len(coverage.things) else 1.0
 
 
 def _any_stands(names: Sequence[str], ranked: Ranked) -> bool:

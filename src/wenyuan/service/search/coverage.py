@@ -17,8 +17,8 @@ from wenyuan.core.text.folding import fold
 from wenyuan.service.search.candidates import Ranked
 
 _TITLED, _LEAST = 0.7, 0.15
-_NAMED, _DONE = 3.0, 2.5
-"""What a word says at least that names a thing, and a Chinese verb that names what is done."""
+_NAMED = 3.0
+"""What a word says at least that names a thing."""
 
 
 class Coverage:
@@ -30,7 +30,6 @@ class Coverage:
 
     Attributes:
         things: Those of its words that name something.
-        actions: Those that name what is done (离职, 报销).
         total: What all its words say together.
     """
 
@@ -38,7 +37,6 @@ class Coverage:
         self._script = script
         self.words = content_words(question, meant)
         self.things = tuple(word for word in self.words if word.thing and word.says >= _NAMED)
-        self.actions = tuple(word for word in self.words if not word.thing and word.says >= _DONE)
         self.total = sum(word.says for word in self.words)
         self._folded: dict[int, str] = {}
         self._says = [word.says for word in self.words]
