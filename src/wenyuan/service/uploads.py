@@ -567,9 +567,7 @@ def not_kept(path: Path, error: OSError) -> SourceError:
     )
 
 
-# Normalises the names of uploaded files.
-
-
+# Names of uploaded files.
 _MOST_STEPS = 8  # folders above a file
 _MOST_BYTES = 200  # of a name in UTF-8, where file systems take 255
 _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"|?*\ud800-\udfff\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]')
