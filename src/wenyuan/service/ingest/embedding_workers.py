@@ -140,6 +140,7 @@ class EmbeddingWorkers:
             raise
         except KnowledgeError as error:
             self._reason = str(error)
+            self._looked_at = float("-inf")  # who else could try it is to be known now
             self._catalog.give_back(batch, code=error.code, reason=str(error))
             return True
         except Exception as error:
