@@ -148,16 +148,7 @@ def _expiry(text: str | None) -> float | None:
 def _document(key: Key) -> dict[str, Any]:
     times = {"created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at}
     shown = {n: None if at is None else datetime.fromtimestamp(at, UTC).isoformat() for n, at in times.items()}
-    return {
-        "key_id": key.key_id,
-        "name": key.name,
-        "agent_id": key.agent_id,
-        "rights": sorted(key.rights),
-        "user": key.user,
-        "groups": sorted(key.groups),
-        **shown,
-        "state": _state(key),
-    }
+    return key.described() | shown | {"state": _state(key)}
 
 
 def _state(key: Key) -> str:

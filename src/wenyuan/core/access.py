@@ -81,6 +81,20 @@ class Key:
     user: str = ""
     groups: frozenset[str] = frozenset()
 
+    def described(self) -> dict[str, Any]:
+        """What is said of it to whoever may see keys, as JSON values."""
+        return {
+            "key_id": self.key_id,
+            "name": self.name,
+            "agent_id": self.agent_id,
+            "rights": sorted(self.rights),
+            "user": self.user,
+            "groups": sorted(self.groups),
+            "created_at": self.created_at,
+            "expires_at": self.expires_at,
+            "revoked_at": self.revoked_at,
+        }
+
 
 def parse_key_name(name: str) -> str:
     """The name of a key, with white space in one form; InvalidRequest where it is too long or no line of text."""

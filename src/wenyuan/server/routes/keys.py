@@ -94,7 +94,7 @@ class KeyRoutes:
     )
     async def list(self, request: Request) -> Response:
         return await self._handler.pool.run(
-            lambda: json_response({"keys": [_described(key) for key in self._visible(request.state.principal)]})
+            lambda: json_response({"keys": [key.described() for key in self._visible(request.state.principal)]})
         )
 
     @route(
@@ -168,7 +168,7 @@ class KeyRoutes:
             user=wanted.user or "",
             groups=wanted.groups,
         )
-        return json_response(_described(key) | {"key": secret}, 201)
+        return json_response(key.described() | {"key": secret}, 201)
 
     def _change(self, request: Request, wanted: KeyEyesShape) -> Response:
         key_id = request.path_params["key_id"]
@@ -180,7 +180,7 @@ class KeyRoutes:
             raise InvalidRequest("nothing is said: give user, groups or both", faults=(Fault("user", "is missing"),))
         user = (wanted.user or "") if "user" in given else held.user
         groups = wanted.groups if "groups" in given else sorted(held.groups)
-        return json_response(_described(self._catalog.change_key(key_id, user=user, groups=groups)))
+        return json_response(self._catalog.change_key(key_id, user=user, groups=groups).described())
 
     def _revoke(self, request: Request) -> Response:
         key_id = request.path_params["key_id"]
@@ -188,17 +188,3 @@ class KeyRoutes:
             raise missing("key")
         self._catalog.revoke_key(key_id)
         return json_response({"key_id": key_id, "revoked": True})
-
-
-def _described(key: Key) -> dict[str, Any]:
-    return {
-        "key_id": key.key_id,
-        "name": key.name,
-        "agent_id": key.agent_id,
-        "rights": sorted(key.rights),
-        "user": key.user,
-        "groups": sorted(key.groups),
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-    }
