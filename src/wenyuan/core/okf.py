@@ -24,6 +24,8 @@ SUPERSEDED_BY = "superseded_by"
 UNVERIFIED, MACHINE, HUMAN = "unverified", "machine-confirmed", "human-reviewed"
 UNREADABLE_INSTANT = "unreadable"
 """Since when content is stale whose ``stale_after`` cannot be read: it counts as stale."""
+STALE_AFTER = "stale_after"
+"""Metadata: when a document says that it is out of date."""
 _HUMAN = "human:"
 _MOST_SOURCES = 50
 
@@ -153,7 +155,7 @@ def written(at: datetime) -> str:
 
 def stale_since(facets: Mapping[str, Facet], now: datetime) -> str | None:
     """Since when a document is stale by its own ``stale_after``; None where it is not, or says nothing."""
-    after = facets.get("stale_after")
+    after = facets.get(STALE_AFTER)
     if after is None:
         return None
     ends = instant(after)

@@ -9,7 +9,7 @@ from typing import Any
 from wenyuan.core.anchors import part_of
 from wenyuan.core.fidelity import Recognition
 from wenyuan.core.model import ORIGIN_PRIORITY, Corrected, Fragment, Passage
-from wenyuan.core.okf import stale_since
+from wenyuan.core.okf import STALE_AFTER, stale_since
 from wenyuan.core.ports import Hit
 from wenyuan.core.restrictions import APPLIED
 from wenyuan.core.scoring.copies import also_in
@@ -115,7 +115,10 @@ def rounded(parts: Mapping[str, float]) -> dict[str, float]:
 
 def stale_time(passage: Passage, stale: Mapping[str, str]) -> str | None:
     """Since when what a passage says may be out of date: by its source's refresh, or by the document's ``stale_after``."""
-    return stale.get(passage.source_id) or stale_since(passage.facets, datetime.now(UTC))
+    since = stale.get(passage.source_id)
+    if since or STALE_AFTER not in passage.facets:  # few documents say it themselves
+        return since or None
+    return stale_since(passage.facets, datetime.now(UTC))
 
 
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
