@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.core.errors import CatalogBusy, SourceError, msg
+from wenyuan.runtime.durability import flush
 from wenyuan.runtime.regular import open_regular, read_regular
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class Journal:
             if given is not None:
                 waiting = self.folder / f"{_NEW}{number}"
                 given.replace(waiting)
-                _flush(waiting)
+                flush(waiting)
                 inode = waiting.stat().st_ino
             self.steps.append((target.relative_to(self.home).as_posix(), inode))
         told = {"source": self.source_id, "steps": self.steps}
@@ -70,8 +71,8 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self.folder / _JOURNAL)
-        _flush(self.folder)
-        _flush(self.folder.parent)
+        flush(self.folder)
+        flush(self.folder.parent)
 
     def kept(self, number: int) -> Path:
         """Where the file is that was at the place of a step, if there was one."""
@@ -92,8 +93,8 @@ class Journal:
             if target.is_file():
                 _second_name(target, self.kept(number))
             (self.folder / f"{_NEW}{number}").replace(target)
-        _flush(self.folder)
-        _flush(target.parent)
+        flush(self.folder)
+        flush(target.parent)
 
     def undo(self) -> None:
         """Put all files back. It can be repeated.
@@ -123,7 +124,7 @@ class Journal:
             target.unlink()
             _drop_empty(target.parent, self.home)
         if target.parent.is_dir():
-            _flush(target.parent)
+            flush(target.parent)
 
     def end(self) -> None:
         """From here on the upload counts, or was undone.
@@ -133,7 +134,7 @@ class Journal:
         """
         (self.folder / _JOURNAL).unlink(missing_ok=True)
         try:
-            _flush(self.folder)
+            flush(self.folder)
         except OSError:  # it counts; but where the power fails soon, it may be undone all the same
             log.warning("the end of an upload to %s could not be flushed to the disk", self.source_id, exc_info=True)
 
@@ -241,7 +242,7 @@ def _second_name(file: Path, other: Path) -> None:
     except OSError:
         partial = other.with_name(f"{other.name}.new")
         shutil.copy2(file, partial)
-        _flush(partial)
+        flush(partial)
         partial.replace(other)
 
 
@@ -249,7 +250,7 @@ def _make_folder(folder: Path) -> None:
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for one in made:
-        _flush(one.parent)
+        flush(one.parent)
 
 
 def _drop_empty(folder: Path, home: Path) -> None:
@@ -260,12 +261,3 @@ def _drop_empty(folder: Path, home: Path) -> None:
             folder = folder.parent
     except OSError:
         return  # it is not empty, or stays for another reason: nothing is read there
-
-
-def _flush(path: Path) -> None:
-    """Have the disk hold a file, or the names in a folder."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -15,6 +15,7 @@ from typing import Any
 
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, msg
 from wenyuan.engines.local.columns import OpenFile, Signature, signature
+from wenyuan.runtime.durability import flush
 from wenyuan.runtime.full_disk import next_step
 from wenyuan.runtime.regular import IrregularFile, open_regular, read_regular
 
@@ -195,7 +196,7 @@ class Segments:
         raw = json.dumps(said | {"sha256": _hash(said)}).encode()
         part = self._manifest.with_suffix(".part")
         with _disk_error(f"writing {self._manifest}"):
-            _sync(self._folder)
+            flush(self._folder)
             with part.open("wb") as file:
                 file.write(raw)
                 file.flush()
@@ -325,14 +326,6 @@ def _content(path: Path) -> bytes:
 def _made(folder: Path) -> None:
     with _disk_error(msg("making {folder}", folder=folder)):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

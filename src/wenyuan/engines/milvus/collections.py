@@ -21,8 +21,9 @@ import numpy as np
 
 from wenyuan.core.errors import ConfigError, IndexCorrupt, IndexMismatch, msg
 from wenyuan.core.ports import IndexSpec
+from wenyuan.core.slices import parts
 from wenyuan.engines.index_mark import Mark
-from wenyuan.engines.milvus.sessions import Session, parts, seconds
+from wenyuan.engines.milvus.sessions import Session, seconds
 
 # Milvus has no transactions, so the newest checkpoint record counts.
 #

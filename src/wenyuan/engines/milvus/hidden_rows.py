@@ -9,11 +9,12 @@ import numpy as np
 from wenyuan.core.errors import EngineError, msg
 from wenyuan.core.hidden_documents import HiddenDocuments, listed_documents
 from wenyuan.core.scoring.vector_sums import CHINESE
+from wenyuan.core.slices import parts
 from wenyuan.engines.hidden_tally import HiddenTally, counted_terms
 from wenyuan.engines.index_mark import Mark
 from wenyuan.engines.milvus.collections import CollectionNames
 from wenyuan.engines.milvus.expressions import MOST_HIDDEN, there
-from wenyuan.engines.milvus.sessions import MOST_HITS, Row, Session, parts, value_list
+from wenyuan.engines.milvus.sessions import MOST_HITS, Row, Session, value_list
 from wenyuan.engines.value_digests import token
 
 _AT_ONCE = 500  # documents

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from wenyuan.core.errors import (
     msg,
 )
 from wenyuan.core.ports import Deadline
+from wenyuan.core.slices import parts
 from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
 from wenyuan.runtime.installation import install_command
 
@@ -311,11 +312,6 @@ def failure(error: Exception, component: str) -> EngineError:
             "the index's collections are not there, or not loaded", component=component, hint=_REBUILD
         )
     return translated(error, component)
-
-
-def parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    for begin in range(0, len(items), size):
-        yield items[begin : begin + size]
 
 
 def value_list(values: Sequence[int | str]) -> str:

@@ -17,11 +17,12 @@ import numpy as np
 from wenyuan.core.errors import EngineError, msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
+from wenyuan.core.slices import parts
 from wenyuan.engines.index_mark import Mark, check_same
 from wenyuan.engines.index_step import IndexStep, in_batches
 from wenyuan.engines.milvus.collections import MOST_TOKENS, CollectionNames, add_mark
 from wenyuan.engines.milvus.search import frequency
-from wenyuan.engines.milvus.sessions import Session, parts
+from wenyuan.engines.milvus.sessions import Session
 from wenyuan.engines.milvus.term_weights import FIELDS
 from wenyuan.engines.term_statistics import norm, weighed
 from wenyuan.engines.value_digests import compared, token, tokens

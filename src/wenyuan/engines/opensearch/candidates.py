@@ -11,10 +11,11 @@ import numpy as np
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, msg
 from wenyuan.core.filters import Scope
 from wenyuan.core.scoring.formula import Array, bm25, squash
+from wenyuan.core.slices import parts
 from wenyuan.engines.opensearch.conditions import EMBEDDED, Condition, condition, there
 from wenyuan.engines.opensearch.indices import IndexNames
 from wenyuan.engines.opensearch.marks import ClusterMark
-from wenyuan.engines.opensearch.sessions import MOST_AT_ONCE, MOST_HITS, ClusterSession, parts, row_of
+from wenyuan.engines.opensearch.sessions import MOST_AT_ONCE, MOST_HITS, ClusterSession, row_of
 from wenyuan.engines.opensearch.term_numbers import unpacked, vector_of
 from wenyuan.engines.term_statistics import QueryTerms
 

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from wenyuan.core.errors import (
     msg,
 )
 from wenyuan.core.ports import Deadline
+from wenyuan.core.slices import parts
 from wenyuan.runtime.bounded_calls import BoundedCalls, CallTimedOut
 from wenyuan.runtime.installation import install_command
 
@@ -464,9 +464,3 @@ def row_of(hit: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = dict(hit.get("fields", {}))
     single = {name: values[0] for name, values in row.items() if name not in ("tokens", "ordered")}
     return {**row, **single, "_id": hit["_id"], "_score": hit.get("_score")}
-
-
-def parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    left = iter(items)
-    while some := tuple(islice(left, size)):
-        yield some

@@ -17,12 +17,13 @@ import numpy as np
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
+from wenyuan.core.slices import parts
 from wenyuan.engines.index_mark import check_same
 from wenyuan.engines.index_step import IndexStep, in_batches
 from wenyuan.engines.opensearch.conditions import ordered, there
 from wenyuan.engines.opensearch.indices import IndexNames
 from wenyuan.engines.opensearch.marks import ClusterMark, put_mark
-from wenyuan.engines.opensearch.sessions import ClusterSession, parts
+from wenyuan.engines.opensearch.sessions import ClusterSession
 from wenyuan.engines.opensearch.term_numbers import packed, unpacked, vector_of, vector_text
 from wenyuan.engines.term_statistics import weighed
 from wenyuan.engines.value_digests import token, tokens

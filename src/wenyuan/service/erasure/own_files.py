@@ -4,7 +4,6 @@ interrupted work left behind.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from wenyuan.core.addresses import file_uri, legible
 from wenyuan.core.errors import CatalogBusy, DocumentRejected, KnowledgeError, SourceError, msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.redaction.erased_values import ErasedValues
+from wenyuan.runtime.durability import flush
 from wenyuan.runtime.regular import read_regular
 from wenyuan.service.ingest.addresses import Addresses
 from wenyuan.service.ingest.quarantine import Quarantine
@@ -118,7 +118,7 @@ class OwnFiles:
             try:
                 file.unlink()
                 count += 1
-                _flush(file.parent)
+                flush(file.parent)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -181,11 +181,3 @@ def _is_text(file: Path) -> bool:
         read_regular(file).decode()
         return True
     return False
-
-
-def _flush(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

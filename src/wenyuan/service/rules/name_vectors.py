@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, KnowledgeError, msg
 from wenyuan.core.ports import Encoder
 from wenyuan.core.rules.graph import LexiconEntry
+from wenyuan.core.slices import parts
 from wenyuan.settings import SearchSettings
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class NameVectors:
         done = 0
         if most is not None and len(missing) > most:
             return done
-        for part in _parts(missing):
+        for part in parts(missing, _BATCH):
             if self._stop.is_set():
                 return done
             vectors = self._encoder.encode_passages([keys[key] for key in part])
@@ -243,8 +244,3 @@ def _nearest(owners: npt.NDArray[np.int64], likeness: npt.NDArray[np.float32]) -
         return {}
     firsts = np.flatnonzero(np.diff(owners, prepend=owners[0] - 1))
     return dict(zip(owners[firsts].tolist(), np.maximum.reduceat(likeness, firsts).tolist(), strict=True))
-
-
-def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(keys), _BATCH):
-        yield keys[at : at + _BATCH]
