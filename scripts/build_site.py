@@ -255,6 +255,7 @@ def configuration(language: str, nav: list[Any], both: list[str]) -> dict[str, A
             ],
         },
         "extra_css": ["assets/site.css"],
+        "extra_javascript": ["assets/scroll.js"],
         "plugins": [{"search": {}}, {"offline": {}}],
         "markdown_extensions": [
             "tables",
