@@ -53,6 +53,9 @@ _PIECE = re.compile(
 )
 _ITEM = re.compile(r"( *)([-*+]|\d+[.)]) +(?=\S)")
 _FENCES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".ts": "typescript", ".toml": "toml"}
+_HAN = "[\u3001-\u303f\u4e00-\u9fff\uff01-\uff5e\u2014\u2026\u201c\u201d]"
+_HAN_ENDS = re.compile(rf"{_HAN}\Z")
+_HAN_BEGINS = re.compile(rf" *{_HAN}")
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,23 @@ def rewritten(text: str, page: Page, linked: list[Page], pictures: list[Path], t
     return _PIECE.sub(replaced, text)
 
 
+def joined(text: str) -> str:
+    """Lines of a Chinese paragraph as one: the end of a line is shown as a space, and between Chinese there is none."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        mark = line.lstrip()[:3]
+        if mark in {"```", "~~~"} and fence in {"", mark}:
+            fence = "" if fence else mark
+        before = lines[-1] if lines else ""
+        paragraph = not fence and before.lstrip()[:1] not in {"#", "|"}
+        if paragraph and _HAN_ENDS.search(before) and _HAN_BEGINS.match(line):
+            lines[-1] = before + line.lstrip()
+        else:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
 def spaced(text: str) -> str:
     """Lists as Python-Markdown wants them: a blank line before each and after what is indented, four spaces a level."""
     lines: list[str] = []
@@ -167,7 +187,7 @@ def staged(pages: list[Page], stage: Path, twins: Path) -> list[Page]:
         text = (HOME / page.source).read_text("utf-8") if page.source.suffix == ".md" else shown(page)
         linked: list[Page] = []
         pictures: list[Path] = []
-        source = spaced(rewritten(text, page, linked, pictures, twin=False))
+        source = spaced(joined(rewritten(text, page, linked, pictures, twin=False)))
         twin = rewritten(text, page, [], [], twin=True)
         for place, content in (
             (stage / page.language / f"{page.inner}.md", source),

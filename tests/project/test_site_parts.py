@@ -119,3 +119,11 @@ def test_chinese_words_that_are_written_wrongly_are_seen(tmp_path: Path, monkeyp
     quiet = SimpleNamespace(stdout="", stderr="")
     monkeypatch.setattr(check_site.subprocess, "run", lambda *_, **__: quiet)
     assert list(check_site.misspelled([Path("a.md")], tmp_path, wrong, wrong)) == ["a.md:3: 登陆 ==> 登录"]
+
+
+def test_lines_of_a_chinese_paragraph_are_one() -> None:
+    """A browser shows the end of a line as a space; headings, tables, code and Latin words keep theirs."""
+    text = "面向智能体，\n检索出去：\n- 第一项，\n  接着说 API\n的用法\n\n# 标题\n正文\n\n```text\n一行\n两行\n```\n\n|甲|\n乙\n"
+    assert build_site.joined(text) == (
+        "面向智能体，检索出去：\n- 第一项，接着说 API\n的用法\n\n# 标题\n正文\n\n```text\n一行\n两行\n```\n\n|甲|\n乙\n"
+    )
