@@ -101,6 +101,7 @@ def test_request_keeps_all(request: pytest.FixtureRequest) -> None:
     whole = Query(
         text="x", limit=1, source_document_uri="urn:x", seen=("a",), rules="none", engineering_type="a",
         processes=("b",), parameters={"c": 1}, rewriting=Rewriting(wordings=("y",)), follow_up="z", nearest=True,
+        abstain="strict",
     )  # fmt: skip
     assert query_of(request_of(whole)) == whole
     assert set(request_of(whole)) == {
