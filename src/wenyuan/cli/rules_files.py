@@ -35,7 +35,7 @@ def take(
     source: Annotated[
         str | None, typer.Option("--source", metavar="ID", help="Of rules that name no evidence.")
     ] = None,
-    status: Annotated[Literal["proposed", "approved"] | None, typer.Option(help="Of rules that say none.")] = None,
+    status: Annotated[Literal["approved", "proposed"] | None, typer.Option(help="Of rules that say none.")] = None,
     pack: Annotated[str, typer.Option("--pack", metavar="NAME", help="Import under this name.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Show every change and fault.")] = False,
 ) -> None:
