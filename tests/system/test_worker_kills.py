@@ -70,7 +70,9 @@ def taken_in(
         assert sorted(uri[-5:] for uri in live) == [f"{n:02}.md" for n in range(DOCUMENTS)]
         with library.catalog.database.reading("comparing") as connection:
             counts = {query: connection.exec_driver_sql(query).scalar_one() for query in COUNTS}
-            numbers = connection.exec_driver_sql("SELECT passage_id FROM passages ORDER BY passage_id").scalars().all()
+            numbers = (
+                connection.exec_driver_sql("SELECT passage_id FROM passages ORDER BY passage_id").scalars().all()
+            )
         assert counts == COUNTS
         assert not library.catalog.failures("docs")
         # A server gives no number twice, those of a change that was given up neither: their order is what is kept.
