@@ -39,7 +39,7 @@ TESTS = {
     "runtime/responses.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
     "runtime/timed_stream.py": ("test_encoder_http", "test_rerank_http", "test_llm", "test_remote_source"),
     "llm/judge.py": ("test_judge",),
-    "llm/*.py": ("test_llm",),
+    "llm/*.py": ("test_llm", "test_replies"),
     "encoders/checking.py": ("test_encoder_check", "test_encoders"),
     "encoders/cross_encoder.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
     "encoders/model_files.py": ("test_encoder_onnx_dir", "test_encoder_builtin", "test_cross_encoder"),
