@@ -11,9 +11,8 @@ import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 FOREVER = float("inf")
@@ -122,38 +121,41 @@ def common(first: Iterable[Span], second: Iterable[Span]) -> list[Span]:
 def unexplained(history: History, answer: Answered) -> str:
     """Why no moment between its beginning and its end explains an answer; "" where one does."""
 
-    def when(name: Hashable, met: Callable[[Any], bool]) -> list[Span]:
-        return [span for value, span in history.within(name, answer.begun, answer.ended) if met(value)]
-
-    if not when(answer.key, lambda value: bool(value) != answer.refused):
+    taken = [value for value, _ in history.within(answer.key, answer.begun, answer.ended)]
+    if all(bool(value) == answer.refused for value in taken):
         return f"the key {answer.key} was {'refused' if answer.refused else 'taken'}, and was not so at any moment"
+    scopes = list(dict.fromkeys(value for value, _ in history.within(answer.scope, answer.begun, answer.ended)))
+    faults = [_apart(history, answer, scope) for scope in scopes]
+    return (
+        ""
+        if "" in faults
+        else f"{answer.how} by {answer.scope}, behind by {answer.stale_by} s: {'; or '.join(faults)}"
+    )
+
+
+def _apart(history: History, answer: Answered, scope: Any) -> str:
+    """Why no moment explains the documents of an answer to somebody with this scope; "" where one does.
+
+    What somebody may read is looked up when a question begins, and its documents are of one moment after that.
+    """
     moments = [(answer.begun, answer.ended)]
     for (source, number), version in answer.documents.items():
-        name = ("document", source, number)
-        seen = when(name, lambda value, version=version: bool(value == version))
-        inside = partial(_inside, source)
-        if version is not None:
-            seen = common(seen, when(answer.scope, inside))
-        else:  # it was not there, or not within the scope; or the answer says that it is behind
-            seen += when(answer.scope, lambda scope, inside=inside: not inside(scope))
-            early = answer.begun - answer.stale_by - _ROUNDED
-            if answer.stale_by and len(history.within(name, early, answer.ended)) > 1:
-                seen = [(answer.begun, answer.ended)]
+        name, inside = ("document", source, number), source in (scope or ())
+        values = history.within(name, answer.begun, answer.ended)
+        seen = [span for value, span in values if value == version] if inside or version is None else []
+        early = answer.begun - answer.stale_by - _ROUNDED
+        if version is None and (
+            not inside or (answer.stale_by and len(history.within(name, early, answer.ended)) > 1)
+        ):
+            continue
+        if answer.stale_by and seen:  # it says that domains it asked may be of several states
+            continue
         moments = common(moments, seen)
         if not moments:
             told = "nothing" if version is None else f"version {version}"
-            possible = [value for value, _ in history.within(name, answer.begun, answer.ended)]
             beside = sum(one is not None for one in answer.documents.values())
-            scopes = [value for value, _ in history.within(answer.scope, answer.begun, answer.ended)]
-            return (
-                f"{answer.how} by {answer.scope}: {told} of {source}/{number}, beside {beside} documents; "
-                f"possible were {possible}, with the scopes {scopes}"
-            )
+            return f"with {scope}, {told} of {source}/{number} beside {beside} documents, of {[value for value, _ in values]}"
     return ""
-
-
-def _inside(source: str, scope: Any) -> bool:
-    return source in (scope or ())
 
 
 def gone_back(answers: Iterable[Answered]) -> list[str]:

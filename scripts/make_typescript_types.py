@@ -40,6 +40,7 @@ ASKED = {
     "/v1/sources/{source_id}/documents": ("post",),
     "/v1/documents": ("get",),
     "/v1/documents/{document_id}": ("get", "put", "delete"),
+    "/v1/documents/{document_id}/move": ("post",),
     "/v1/documents/{document_id}/passages": ("get",),
     "/v1/corrections": ("get", "post"),
     "/v1/corrections/{correction_id}": ("delete",),

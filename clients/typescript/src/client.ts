@@ -12,7 +12,7 @@ import { checkStatus, failureOf, readAnswer } from "./replies.js";
 import { inContext, restrictionsApplied, type Restrictions } from "./restrictions.js";
 import type {
   Answer, AnswerEvent, AnswerOptions, ContextOptions, CorrectAction, Correction, Corrections, CorrectionsOptions, CorrectOptions,
-  Deleted, Document, DocumentPassages, Documents, DocumentsOptions, Fragments, ImportOptions, ImportReport, InferOptions,
+  Deleted, Document, DocumentPassages, Documents, DocumentsOptions, Fragments, ImportOptions, ImportReport, InferOptions, Moved,
   Knowledge, Passages, PassagesOptions, ProposalReport, ProposedRules, ProposeOptions, RetrieveOptions, Rules, RulesOverview,
   SearchOptions, United, Uploaded, Verification, VerifyOptions,
 } from "./types.js";
@@ -258,6 +258,11 @@ export class Client {
   /** Delete an uploaded file and all documents read from it. */
   async deleteDocument(documentId: number, options: CallOptions = {}): Promise<Deleted> {
     return this.#call("DELETE", `/v1/documents/${id(documentId)}`, options, undefined, readOfSource<Deleted>, true);
+  }
+
+  /** Move an uploaded document to another source of uploads; `documents` are its numbers there. */
+  async moveDocument(documentId: number, to: string, options: CallOptions = {}): Promise<Moved> {
+    return this.#call("POST", `/v1/documents/${id(documentId)}/move`, options, { to }, readOfSource<Moved>, true);
   }
 
   /** The file that a document was read from, if access is allowed and it is unchanged. */

@@ -46,6 +46,7 @@ export type Corrections = Answered<"get_corrections">;
 export type Correction = Answered<"post_corrections">;
 export type Uploaded = Answered<"post_sources_documents_one">;
 export type Deleted = Answered<"delete_documents_one">;
+export type Moved = Answered<"post_documents_move_one">;
 export type RulesOverview = Answered<"get_rules">;
 export type ProposedRules = Answered<"get_rules_review">;
 export type ProposalReport = Answered<"post_rules_propose">;
