@@ -58,6 +58,12 @@ class Mail:
             self.attachments.append((name, content))
 
 
+_MOST_SHOWN = 5_000
+"""Characters of a header that are kept."""
+_MOST_HEADER = 65_536
+"""Characters of a header that are decoded: more than the encoded words of those kept take. Longer ones take longer than their length."""
+
+
 def mail_headers(message: Message) -> dict[str, str]:
     found = {key: header(message, key) for key in ("subject", "from", "to", "cc")}
     written = header(message, "date")
@@ -69,13 +75,13 @@ def mail_headers(message: Message) -> dict[str, str]:
         header(message, "references") or header(message, "in-reply-to") or header(message, "message-id")
     ).split()
     found["thread"] = references[0].strip("<>") if references else ""
-    return {key: value[:5_000] for key, value in found.items() if value}
+    return {key: value[:_MOST_SHOWN] for key, value in found.items() if value}
 
 
 def header(message: Message, name: str) -> str:
     """A header decoded: encoded words, and raw bytes in the encoding in which they give plausible text."""
     raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
-    raw = str(raw) if not isinstance(raw, str) else raw
+    raw = (str(raw) if not isinstance(raw, str) else raw)[:_MOST_HEADER]
     if any("\udc80" <= char <= "\udcff" for char in raw):
         return " ".join(legible(raw).split())
     try:
