@@ -119,6 +119,13 @@ def test_what_would_be_lost_stays_and_says_so(library: Any, tmp_path: Path) -> N
     kept = uploaded(library, tmp_path, "# 名单\n\n无。\n", "list.md", source="secret")
     with pytest.raises(Conflict, match="less would be taken out"):
         library.document_move.move(kept, "rules")
+    closed = {"readers": {"documents": [{"path": "**", "readers": ["group:board"]}]}}
+    library.catalog.put_source(wenyuan.Source(source_id="closed", settings=closed))
+    minutes = uploaded(library, tmp_path, "# 纪要\n\n董事会。\n", "minutes.md", source="closed")
+    with pytest.raises(Conflict, match="more might read"):
+        library.document_move.move(minutes, "rules")
+    library.catalog.put_source(wenyuan.Source(source_id="closed_too", settings=closed))
+    assert library.document_move.move(minutes, "closed_too").source_id == "closed_too"
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "own.md").write_text(FIRST, "utf-8")
     library.add(wenyuan.Source(source_id="folder", path=str(tmp_path / "docs")))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import Conflict, InvalidRequest, NotFound, SourceError, msg
 from wenyuan.core.redaction.policy import LEVELS
+from wenyuan.core.source_readers import NO_READERS, readers_of
 from wenyuan.service.document_details import OPEN, DetailsDesk, DetailsRequest, version_of
 from wenyuan.service.ingest.corrections import LOCAL_ACTOR
 from wenyuan.service.ingest.lost_files import file_of
@@ -143,6 +144,16 @@ class DocumentMove:
                 ),
                 hint=msg("wenyuan source set {source_id} --sensitivity", source_id=target.source_id),
             )  # fmt: skip
+        readers = readers_of(source)
+        if readers not in (NO_READERS, readers_of(target)):
+            raise Conflict(
+                msg(
+                    "{source_id} says who may read its documents, and {to} says otherwise: more might read what is moved",
+                    source_id=source.source_id,
+                    to=target.source_id,
+                ),
+                hint=msg("wenyuan source show {source_id}", source_id=target.source_id),
+            )
         if set(self.catalog.counting_corrections(source.source_id)) & uris.keys():
             raise Conflict(
                 "it has corrections, which hold for its present place: undo them first",
