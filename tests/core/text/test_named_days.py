@@ -26,6 +26,7 @@ from wenyuan.core.text.named_days import named_days
         ("what time do you open on Sundays?", ["sundays"]),
         ("are shorts OK in summer?", ["summer"]),
         ("I sat in the sun", []),
+        ("你们sunday营业吗", ["sunday"]),
     ],
 )
 def test_days_that_a_question_names(question: str, days: list[str]) -> None:
@@ -37,6 +38,8 @@ def test_days_that_a_question_names(question: str, days: list[str]) -> None:
     ("question", "text", "meant"),
     [
         ("端午节放几天假", "节假日：春节、国庆前三天付三倍工资", False),
+        ("open on Sundays?", "前台sunday至下午三点", True),
+        ("are shorts OK in summer?", "员工summer可穿短裤", True),
         ("端午节放几天假", "法定节假日翻倍", True),
         ("端午节放几天假", "春节、国庆等法定节假日翻倍", True),
         ("端午节放几天假", "请假须提前 3 天", False),

@@ -41,13 +41,16 @@ class NamedDay(NamedTuple):
         )
 
 
-_ANY_FEAST = re.compile(r"节假日|节日|假日|假期|法定假|法定节|\bholidays?\b|\bfestiv")
+_ANY_FEAST = re.compile(r"节假日|节日|假日|假期|法定假|法定节|(?<![a-z])holidays?(?![a-z])|(?<![a-z])festiv")
 _AND_OTHERS = re.compile(
-    r"等(?:国家|法定|重大|传统){0,3}(?:节|假)|\b(?:all|other|every|each|any) (?:public |bank )?holidays?\b"
+    r"等(?:国家|法定|重大|传统){0,3}(?:节|假)|(?<![a-z])(?:all|other|every|each|any) (?:public |bank )?holidays?(?![a-z])"
 )
 _FEASTS = (
     ("春节|过年|大年(?:初[一二三四五六七])?|(?:lunar|chinese) new year", "春节|过年|新春|新年|大年|除夕|new year"),
-    ("元旦|new year'?s?(?: day| eve)?", r"元旦|新年|1 ?月 ?1 ?日|new year|\bjanuary\b|\bdecember\b"),
+    (
+        "元旦|new year'?s?(?: day| eve)?",
+        r"元旦|新年|1 ?月 ?1 ?日|new year|(?<![a-z])january(?![a-z])|(?<![a-z])december(?![a-z])",
+    ),
     ("除夕", "除夕|春节|大年"),
     ("元宵节?", "元宵|正月十五"),
     ("清明节?(?!上河)", "清明"),
@@ -62,18 +65,18 @@ _FEASTS = (
     ("教师节", "教师节"),
     (
         "圣诞节?|christmas(?: day| eve)?|xmas|boxing day",
-        r"圣诞|christmas|xmas|boxing day|\bdecember\b|12 ?月 ?2[456]",
+        r"圣诞|christmas|xmas|boxing day|(?<![a-z])december(?![a-z])|12 ?月 ?2[456]",
     ),
     ("good friday|easter(?: (?:sunday|monday))?", "good friday|easter"),
     ("thanksgiving(?: day)?", "thanksgiving"),
     ("hallowe'?en", "hallowe'?en"),
 )
-_ANY_MONTH = r"[\d一二三四五六七八九十] ?月|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+_ANY_MONTH = r"[\d一二三四五六七八九十] ?月|(?<![a-z])(?:january|february|march|april|may|june|july|august|september|october|november|december)(?![a-z])"
 _SEASONS = (
     ("春[天季]", "春"),
-    ("夏[天季]|summer", r"夏|暑|\bsummer"),
-    ("秋[天季]|autumn", r"秋|\bautumn|\bfall\b"),
-    ("冬[天季]|winter", r"冬|寒|采暖|\bwinter"),
+    ("夏[天季]|summer", r"夏|暑|(?<![a-z])summer"),
+    ("秋[天季]|autumn", r"秋|(?<![a-z])autumn|(?<![a-z])fall(?![a-z])"),
+    ("冬[天季]|winter", r"冬|寒|采暖|(?<![a-z])winter"),
     ("暑假", "暑|夏|假期"),
     ("寒假", "寒假|冬|假期"),
 )
@@ -84,15 +87,17 @@ _WEEK = {
 _CHINESE_WEEK, _REST = "(?:周|星期|礼拜)", "六日天末"
 _ENGLISH_WEEK = f"(?:{'|'.join(_WEEK.values())})"
 _ANY_DAY = (
-    r"每日|每天|天天|全年|全天候|无休|7 ?[x×*] ?24|\bdaily\b|\b(?:every|each|any|all) days?\b|\b24/7\b|\bdays of the week\b"
-    rf"|{_CHINESE_WEEK}[一二三四五六](?:至|到|[-—–~])|\b{_ENGLISH_WEEK}\.? ?(?:to|until|till|through|[-–—]) ?{_ENGLISH_WEEK}\b"
+    r"每日|每天|天天|全年|全天候|无休|7 ?[x×*] ?24|(?<![a-z])daily(?![a-z])|(?<![a-z])(?:every|each|any|all) days?(?![a-z])|(?<![a-z])24/7(?![a-z])|(?<![a-z])days of the week(?![a-z])"
+    rf"|{_CHINESE_WEEK}[一二三四五六](?:至|到|[-—–~])|(?<![a-z]){_ENGLISH_WEEK}\.? ?(?:to|until|till|through|[-–—]) ?{_ENGLISH_WEEK}(?![a-z])"
 )
-_FREE = rf"{_CHINESE_WEEK}[{_REST}]|双休|休息日|公休|\b(?:weekends?|{_WEEK['六']}|{_WEEK['日']})\b"
-_WORKING = r"工作日|\b(?:week|working )days?\b"
+_FREE = rf"{_CHINESE_WEEK}[{_REST}]|双休|休息日|公休|(?<![a-z])(?:weekends?|{_WEEK['六']}|{_WEEK['日']})(?![a-z])"
+_WORKING = r"工作日|(?<![a-z])(?:week|working )days?(?![a-z])"
 _CHINESE_DAY = re.compile(
     rf"(?<![一二两三四五六七八九十几半]){_CHINESE_WEEK}([一二三四五{_REST}])(?![次天个回小时遍趟名人年月岁期份共])"
 )
-_ENGLISH_DAY = re.compile(r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b|\bweekends?\b")
+_ENGLISH_DAY = re.compile(
+    r"(?<![a-z])(mon|tues|wednes|thurs|fri|satur|sun)days?(?![a-z])|(?<![a-z])weekends?(?![a-z])"
+)
 
 
 def named_days(question: str) -> tuple[NamedDay, ...]:
@@ -127,7 +132,8 @@ _NAMES = (
 _NAMED_FEAST = _asked("|".join(asked for asked, _ in _FEASTS))
 _SAID_AS = {
     day: re.compile(
-        "|".join((_FREE,) if day in _REST else (_CHINESE_WEEK + day, rf"\b{said}\b", _WORKING)) + f"|{_ANY_DAY}"
+        "|".join((_FREE,) if day in _REST else (_CHINESE_WEEK + day, rf"(?<![a-z]){said}(?![a-z])", _WORKING))
+        + f"|{_ANY_DAY}"
     )
     for day, said in _WEEK.items()
 }
